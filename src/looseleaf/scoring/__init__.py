@@ -1,0 +1,1 @@
+"""Scorers: one file each, each the rule of one benchmark or judge."""
