@@ -15,6 +15,7 @@ from looseleaf.memory import WorkingMemory
 
 if TYPE_CHECKING:
     from looseleaf.document import PageImage
+    from looseleaf.protocol import Protocol as RunProtocol
 
 __all__ = [
     "Action",
@@ -149,8 +150,16 @@ class PolicyView(Protocol):
         """Number of pages of the document."""
 
     @property
+    def protocol(self) -> RunProtocol:
+        """The rules in force."""
+
+    @property
     def turns_left(self) -> int:
         """Generations that remain, this one included."""
+
+    @property
+    def opening(self) -> Observation | None:
+        """What was shown before the first turn, if the protocol shows pages first."""
 
     @property
     def history(self) -> tuple[tuple[PolicyTurn, Observation], ...]:
