@@ -1,0 +1,208 @@
+"""Rows of annotation files, each with the place it came from, so that every complaint can name it."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+from looseleaf.errors import DataError
+
+__all__ = ["Annotation", "Row", "read_annotation", "readable"]
+
+MAX_CSV_FIELD = 10_000_000
+"""Longest field accepted in a CSV file, in characters (Python's own default, 131,072, is about an answer's length)."""
+
+
+def readable(name: str) -> str:
+    r"""`name` with anything that cannot be encoded shown as `\x..`, safe to print and to store as JSON."""
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One record of an annotation file.
+
+    Attributes:
+        index: position among the records of the file, from 0; the row index of `question_id`.
+        where: file and position for messages, e.g. `samples.json, row 12` or `mine.jsonl, line 3`.
+        fields: the record itself, after corrections.
+        source: the record as the file has it, where corrections were applied to `fields`.
+    """
+
+    index: int
+    where: str
+    fields: Mapping[str, Any]
+    source: Mapping[str, Any] | None = None
+
+    def raw(self, key: str) -> Any:
+        """The source's own value of `key`, before any correction; `None` where it has none."""
+        return (self.fields if self.source is None else self.source).get(key)
+
+    def fail(self, problem: str) -> NoReturn:
+        """Raise a `DataError` that names this row."""
+        raise DataError(f"{self.where}: {problem}")
+
+    def require(self, *keys: str) -> Any:
+        """The value of the first of `keys` that the record has.
+
+        Raises:
+            DataError: it has none of them.
+        """
+        for key in keys:
+            if key in self.fields:
+                return self.fields[key]
+        names = " or ".join(f'"{key}"' for key in keys)
+        return self.fail(f"the key {names} is missing; add it.")
+
+    def text(self, *keys: str) -> str:
+        """The value of the first of `keys` as non-empty text.
+
+        Raises:
+            DataError: missing, not text, empty, or not encodable as UTF-8.
+        """
+        value = self.require(*keys)
+        if not isinstance(value, str) or not value.strip():
+            self.fail(f'"{self._present(keys)}" must be non-empty text, not {_shown(value)}.')
+        if not _encodable(value):
+            self.fail(
+                f'"{self._present(keys)}" holds characters that are not Unicode text; write it in UTF-8.'
+            )
+        return value
+
+    def optional_text(self, *keys: str) -> str:
+        """The value of the first of `keys` as text, empty where it is absent or null."""
+        value = next((self.fields[key] for key in keys if self.fields.get(key) is not None), "")
+        if not isinstance(value, str):
+            self.fail(f'"{self._present(keys)}" must be text, not {_shown(value)}.')
+        return value
+
+    def _present(self, keys: Sequence[str]) -> str:
+        return next((key for key in keys if key in self.fields), keys[0])
+
+
+@dataclass(frozen=True)
+class Annotation:
+    """An annotation file, read.
+
+    Attributes:
+        path: the file.
+        sha256: hex digest of its bytes.
+        rows: its records in order.
+        header: what stands beside the records (`dataset_name`, …) where the file is one JSON object.
+    """
+
+    path: Path
+    sha256: str
+    rows: tuple[Row, ...]
+    header: Mapping[str, Any]
+
+
+def read_annotation(path: Path) -> Annotation:
+    """Read a `.json` (array, or object with `data`), `.jsonl` or `.csv` (pipe separated) annotation file.
+
+    Raises:
+        DataError: the file cannot be read or decoded, or a record is broken; the message names the row or line.
+    """
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        raise DataError(
+            f"{readable(str(path))} cannot be read ({error.strerror}); check the path."
+        ) from error
+    text = _decoded(raw, readable(path.name))
+    reader = _READERS.get(path.suffix.lower(), _json_rows)
+    header, rows = reader(text, readable(path.name))
+    return Annotation(path, hashlib.sha256(raw).hexdigest(), tuple(rows), header)
+
+
+def _decoded(raw: bytes, name: str) -> str:
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise DataError(f"{name}, line {line}: not UTF-8 text; save the file as UTF-8.") from error
+
+
+def _json_rows(text: str, name: str) -> tuple[dict[str, Any], list[Row]]:
+    value = _parsed(text, name)
+    header: dict[str, Any] = {}
+    if isinstance(value, dict):
+        header = {key: item for key, item in value.items() if key != "data"}
+        value = value.get("data")
+    if not isinstance(value, list):
+        raise DataError(
+            f'{name} holds no list of rows; expected a JSON array, or an object with a list in "data".'
+        )
+    return header, [_record(item, index, f"{name}, row {index}") for index, item in enumerate(value)]
+
+
+def _jsonl_rows(text: str, name: str) -> tuple[dict[str, Any], list[Row]]:
+    rows: list[Row] = []
+    for number, line in enumerate(text.split("\n"), start=1):
+        if line.strip():
+            where = f"{name}, line {number}"
+            rows.append(_record(_parsed(line, where), len(rows), where))
+    return {}, rows
+
+
+def _csv_rows(text: str, name: str) -> tuple[dict[str, Any], list[Row]]:
+    # UDA's files are pipe separated with minimal double quoting (qinchuanhui/UDA-Benchmark@fca5237 dataset/qa).
+    previous = csv.field_size_limit(MAX_CSV_FIELD)
+    try:
+        records = list(csv.DictReader(io.StringIO(text, newline=""), delimiter="|", restval=""))
+    except csv.Error as error:
+        raise DataError(f"{name} is not a pipe-separated file ({error}); check it.") from error
+    finally:
+        csv.field_size_limit(previous)
+    rows = [_record(record, index, f"{name}, row {index}") for index, record in enumerate(records)]
+    for row in rows:
+        if None in row.fields:
+            row.fail("it has more fields than the header; quote the fields that contain a pipe character.")
+    return {}, rows
+
+
+_READERS: Mapping[str, Callable[[str, str], tuple[dict[str, Any], list[Row]]]] = {
+    ".json": _json_rows,
+    ".jsonl": _jsonl_rows,
+    ".csv": _csv_rows,
+}
+
+
+def _parsed(text: str, where: str) -> Any:
+    try:
+        return json.loads(text, parse_constant=_no_constant)
+    except json.JSONDecodeError as error:
+        place = where if ", line " in where else f"{where}, line {error.lineno}"
+        raise DataError(f"{place}: broken JSON ({error.msg}, column {error.colno}); repair it.") from error
+    except (ValueError, RecursionError) as error:
+        reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise DataError(f"{where}: JSON that cannot be used ({reason}); repair it.") from error
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a JSON value")
+
+
+def _record(value: Any, index: int, where: str) -> Row:
+    if not isinstance(value, dict):
+        raise DataError(f"{where}: expected an object with named fields, not {_shown(value)}.")
+    return Row(index, where, value)
+
+
+def _encodable(text: str) -> bool:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _shown(value: Any, limit: int = 60) -> str:
+    text = ascii(value)
+    return text if len(text) <= limit else f"{text[:limit]}…"
