@@ -108,8 +108,8 @@ class Benchmark:
         )
         if options.get("require_documents", True) and not loaded.documents:
             raise DataError(
-                f"no document of {self.title} is in {data / 'documents'} or {data / 'pages'}; put the PDFs there, "
-                "named as in the annotations."
+                f"no document of {self.title} is in {data / 'documents'} or {data / 'pages'}; "
+                "put the PDFs there, named as in the annotations."
             )
         return loaded
 

@@ -29,8 +29,8 @@ _BLANK = re.compile(r"[\s_/\\:?*\"<>|]+")
 def normalised_name(name: str) -> str:
     """The form in which a document's name is compared when no file has exactly that name.
 
-    Percent-encoding is undone, Unicode composed (NFC), case folded, `.pdf` dropped, and runs of blanks, underscores
-    and characters that file systems forbid become one blank.
+    Percent-encoding is undone, Unicode composed (NFC), case folded, `.pdf` dropped, and runs of blanks,
+    underscores and characters that file systems forbid become one blank.
     """
     text = unicodedata.normalize("NFC", unquote(name)).casefold().removesuffix(".pdf")
     return unicodedata.normalize("NFC", _BLANK.sub(" ", text).strip())
@@ -76,8 +76,8 @@ class DocumentFolder:
             where: row for messages.
 
         Raises:
-            DataError: the name could leave the folder, several files fit it equally well, or the file is a link
-                that leaves the folder.
+            DataError: the name could leave the folder, several files fit it equally well, or the file is a
+                link that leaves the folder.
         """
         _refuse_escape(doc_id, where)
         for table, key in (

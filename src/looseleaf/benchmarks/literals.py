@@ -10,7 +10,10 @@ from looseleaf.benchmarks.rows import Row
 __all__ = ["list_literal", "page_list", "text_list"]
 
 MAX_LITERAL = 100_000
-"""Longest text that is tried as a literal, in characters; Python's parser may exhaust its stack on longer ones."""
+"""Longest text that is tried as a literal, in characters; Python's parser may exhaust its stack beyond."""
+
+MAX_DIGITS = 12
+"""Longest page number that is read from text; longer ones are no page number at all."""
 
 
 def list_literal(text: str) -> list[Any] | None:
@@ -63,7 +66,7 @@ def text_list(row: Row, key: str) -> tuple[str, ...]:
 
 
 def _page(row: Row, key: str, item: Any) -> int:
-    if isinstance(item, str) and item.strip().removeprefix("-").isdecimal():
+    if isinstance(item, str) and len(item) <= MAX_DIGITS and item.strip().removeprefix("-").isdecimal():
         item = int(item)
     if isinstance(item, bool) or not isinstance(item, int):
         row.fail(f'"{key}" holds {ascii(item)[:40]}, which is not a page number.')

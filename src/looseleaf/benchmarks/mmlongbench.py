@@ -16,7 +16,7 @@ RELEASES: Mapping[str, str] = {
     "32879fb5ce06fa085c052f5a2cd03c4c93c84f4bf301fbe89f55e69dbfbf618a": "v1-1082 (2024-07-15)",
     "35ff1e81ed4b598ae5966652eb698f78ac4b1bdffcaf9285b55e87c925f43d57": "v1-1091 (2024-07-09)",
 }
-"""sha256 of `data/samples.json` in mayubo2333/MMLongBench-Doc at a5cf967, 88b5f09 and 04524e7, with our name for it."""
+"""Our names for `data/samples.json` of mayubo2333/MMLongBench-Doc at a5cf967, 88b5f09 and 04524e7, by sha256."""
 
 _BY_ROWS: Mapping[int, str] = {1082: "v1-1082 (other bytes)", 1091: "v1-1091 (other bytes)"}
 """Releases that are recognised by their row count where the file was written anew by another tool."""
@@ -59,7 +59,7 @@ def convert_row(row: Row, benchmark: str, split: str) -> Question:
 
 def _convert(request: Request) -> Conversion:
     version = version_of(request.annotation)
-    notes = ()
+    notes: tuple[str, ...] = ()
     if version not in RELEASES.values():
         notes = ("The annotation file is none of the three official releases; numbers may not compare.",)
     return Conversion(

@@ -17,8 +17,8 @@ drop = true
 reason = "the document ships under a wrong name"
 ```
 
-The same as JSON: an object with `name`, `benchmark`, `source_sha256` and a list `row`. Values under `set` stand in the
-source's own notation and page base, so that a corrected row is read by the same rules as any other.
+The same as JSON: an object with `name`, `benchmark`, `source_sha256` and a list `row`. Values under `set` stand
+in the source's own notation and page base, so that a corrected row is read by the same rules as any other.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def _check_target(content: Mapping[str, Any], annotation: Annotation, benchmark:
     if wanted != annotation.sha256:
         raise DataError(
             f"{name} was written for an annotation file with sha256 {str(wanted)[:12]}…, not "
-            f"{annotation.sha256[:12]}…; use the matching release or remove source_sha256 to rely on the guards."
+            f"{annotation.sha256[:12]}…; use the matching release, or remove source_sha256."
         )
 
 

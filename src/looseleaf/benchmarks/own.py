@@ -34,15 +34,15 @@ KNOWN_KEYS = frozenset(
 
 
 def load_questions(path: Path, docs: Path) -> QuestionSet:
-    """Read questions, one JSON object a line, and find their documents below `docs`; no document is opened.
+    """Read questions, one JSON object a line, and find their documents below `docs`; none is opened.
 
-    `doc_id` (or `document`) and `question` are required. `answer` (one value), or `answers` or `references` (a list)
-    give the gold answers; without them a row runs but stays unscored. `evidence_pages` are physical 1-based pages
-    and undefined where absent. A row is unanswerable if `unanswerable` says so, or its answer is "Not answerable".
-    A JSON array in a `.json` file is read as well.
+    `doc_id` (or `document`) and `question` are required. `answer` (one value), or `answers` or `references`
+    (a list) give the gold answers; without them a row runs but stays unscored. `evidence_pages` are physical
+    1-based pages, and undefined where absent. A row is unanswerable if `unanswerable` says so, or its answer
+    is "Not answerable". A JSON array in a `.json` file is read as well.
 
     Raises:
-        DataError: a broken line, a missing key, an empty question (with the line number), or no document present.
+        DataError: a broken line, a missing key or an empty question (with the line number), or no document.
     """
     path, docs = Path(path), Path(docs)
     if not docs.is_dir():

@@ -16,7 +16,7 @@ from looseleaf.errors import DataError
 __all__ = ["Annotation", "Row", "read_annotation", "readable"]
 
 MAX_CSV_FIELD = 10_000_000
-"""Longest field accepted in a CSV file, in characters (Python's own default, 131,072, is about an answer's length)."""
+"""Longest field accepted in a CSV file, in characters (Python's default is 131,072)."""
 
 
 def readable(name: str) -> str:
@@ -107,7 +107,7 @@ def read_annotation(path: Path) -> Annotation:
     """Read a `.json` (array, or object with `data`), `.jsonl` or `.csv` (pipe separated) annotation file.
 
     Raises:
-        DataError: the file cannot be read or decoded, or a record is broken; the message names the row or line.
+        DataError: the file cannot be read or decoded, or a record is broken; the message says where.
     """
     try:
         raw = path.read_bytes()
@@ -152,7 +152,7 @@ def _jsonl_rows(text: str, name: str) -> tuple[dict[str, Any], list[Row]]:
 
 
 def _csv_rows(text: str, name: str) -> tuple[dict[str, Any], list[Row]]:
-    # UDA's files are pipe separated with minimal double quoting (qinchuanhui/UDA-Benchmark@fca5237 dataset/qa).
+    # UDA's files are pipe separated, minimally quoted (qinchuanhui/UDA-Benchmark@fca5237 dataset/qa).
     previous = csv.field_size_limit(MAX_CSV_FIELD)
     try:
         records = list(csv.DictReader(io.StringIO(text, newline=""), delimiter="|", restval=""))
