@@ -1,0 +1,113 @@
+"""Content-addressed caches of what the worker yields: on disk, or in memory where no disk can be used."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import tempfile
+import threading
+import zlib
+from collections import OrderedDict
+from pathlib import Path
+
+__all__ = ["Cache", "default_root"]
+
+MEMORY_BYTES = 64 << 20
+"""Bound of the cache that is kept in memory where no folder can be written."""
+
+_CHECKSUM_BYTES = 4
+
+_log = logging.getLogger(__name__)
+
+
+def default_root() -> Path | None:
+    """`$LOOSELEAF_CACHE`, or `looseleaf` in the platform's folder for caches, or `None` without a home."""
+    named = os.environ.get("LOOSELEAF_CACHE")
+    if named:
+        return Path(named)
+    try:
+        return _user_caches() / "looseleaf"
+    except RuntimeError:  # no home directory
+        return None
+
+
+def _user_caches() -> Path:
+    if sys.platform == "win32":
+        local = os.environ.get("LOCALAPPDATA")
+        return Path(local) if local else Path.home() / "AppData" / "Local"
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches"
+    named = os.environ.get("XDG_CACHE_HOME", "")
+    return Path(named) if Path(named).is_absolute() else Path.home() / ".cache"
+
+
+class Cache:
+    """Bytes by key, a key being a relative path of plain names; safe for several threads and processes.
+
+    A file is a CRC-32 and the value. It is written beside its place and moved there, so that nobody sees
+    half of it; one that is torn or damaged all the same is a miss. A folder that cannot be written costs one
+    logged warning, and values are kept in memory instead, the oldest dropped first.
+    """
+
+    def __init__(self, root: Path | None) -> None:
+        self._root = root
+        self._memory: OrderedDict[str, bytes] = OrderedDict()
+        self._lock = threading.Lock()
+        if root is None:
+            self._give_up("there is no home directory")
+
+    def get(self, key: str) -> bytes | None:
+        """The value, or `None`."""
+        with self._lock:
+            held = self._memory.get(key)
+        if held is not None or self._root is None:
+            return held
+        try:
+            stored = (self._root / key).read_bytes()
+        except OSError:
+            return None
+        value = stored[_CHECKSUM_BYTES:]
+        return value if stored[:_CHECKSUM_BYTES] == _checksum(value) else None
+
+    def put(self, key: str, value: bytes) -> None:
+        """Keep a value."""
+        if self._root is not None:
+            try:
+                _write(self._root / key, _checksum(value) + value)
+                return
+            except OSError as error:
+                self._give_up(error.strerror or type(error).__name__)
+        self.put_in_memory(key, value)
+
+    def put_in_memory(self, key: str, value: bytes) -> None:
+        """Keep a value for this process only."""
+        with self._lock:
+            self._memory[key] = value
+            while len(self._memory) > 1 and sum(map(len, self._memory.values())) > MEMORY_BYTES:
+                self._memory.popitem(last=False)
+
+    def _give_up(self, why: str) -> None:
+        _log.warning(
+            "The cache folder %s cannot be written (%s); set LOOSELEAF_CACHE to one that can, or pages are "
+            "read and rendered again in every run.",
+            self._root,
+            why,
+        )
+        self._root = None
+
+
+def _checksum(value: bytes) -> bytes:
+    return zlib.crc32(value).to_bytes(_CHECKSUM_BYTES, "big")
+
+
+def _write(path: Path, content: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".part-")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise

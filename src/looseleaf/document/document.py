@@ -1,0 +1,152 @@
+"""`Document`: one PDF file, image file or folder of page images."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from ..errors import ConfigError, DocumentError
+from .facts import DEFAULT_DPI, DocumentFacts, PageFacts, PageImage, RenderSettings
+from .limits import MAX_PIXELS
+from .source import FirstIndex, Source, find_source
+from .store import PageStore, default_store
+
+__all__ = ["MAX_DPI", "MIN_TEXT_CHARACTERS", "Document"]
+
+MIN_TEXT_CHARACTERS = 20
+"""Characters from which a page counts as having a text layer; 23 % of real benchmark pages have fewer."""
+
+MAX_DPI = 1200
+"""Highest render resolution; `MAX_PIXELS` and `MAX_SIDE` bind earlier on all but the smallest pages."""
+
+
+class Document:
+    """Facts about one document, and its pages. Pages are physical and 1-based.
+
+    Made by `Document.open`. Nothing changes after that; equal documents have equal `sha256`.
+
+    Attributes:
+        doc_id: the caller's name of the document.
+        path: where it is.
+        sha256: hash of the file's bytes; for a folder of page images, the hash of the lines
+            `"<page>:<sha256 of the image file>"` in page order.
+        page_count: number of pages.
+        labels: printed page labels; `labels[i]` is page `i + 1`, whose number stands in for a missing label.
+    """
+
+    __slots__ = ("_facts", "_source", "_store", "doc_id", "labels", "page_count", "path", "sha256")
+
+    def __init__(
+        self, doc_id: str, path: Path, source: Source, facts: DocumentFacts, store: PageStore
+    ) -> None:
+        self.doc_id = doc_id
+        self.path = path
+        self.sha256 = source.sha256
+        self.page_count = len(facts.pages)
+        self.labels = tuple(label or str(page) for page, label in enumerate(facts.labels, start=1))
+        self._source = source
+        self._facts = facts
+        self._store = store
+
+    @classmethod
+    def open(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        store: PageStore | None = None,
+        doc_id: str | None = None,
+        first_index: FirstIndex = "auto",
+    ) -> Document:
+        """Open a document and read the text, labels and sizes of its pages, or take them from the cache.
+
+        Args:
+            path: a PDF, a PNG, JPEG, WebP or TIFF image, or a folder of page images whose names end in the
+                page number.
+            store: where pages are cached and read; default `default_store()`.
+            doc_id: name of the document; default the name of the file or folder.
+            first_index: number of the first page in the names of a folder's images; `"auto"` takes 1 if the
+                smallest is 1, and 0 otherwise.
+
+        Raises:
+            DocumentError: there is no usable document there.
+        """
+        path = Path(path)
+        store = store or default_store()
+        source = find_source(path, first_index)
+        return cls(doc_id or path.name, path, source, store.facts(source, str(path)), store)
+
+    def __repr__(self) -> str:
+        return f"Document({self.doc_id!r}, {self.page_count} pages, sha256 {self.sha256[:8]}…)"
+
+    def text(self, page: int) -> str:
+        """Text layer of a page, one line a line or table row; empty where it has none.
+
+        Raises:
+            DocumentError: there is no such page, or its text cannot be read.
+        """
+        facts = self._page(page)
+        if facts.problem:
+            raise DocumentError(f"Page {page} of {self.path} {facts.problem}.")
+        return facts.text
+
+    def texts(self) -> tuple[str, ...]:
+        """Text layers of all pages; empty for a page whose text cannot be read (see `unreadable`)."""
+        return tuple(page.text for page in self._facts.pages)
+
+    @property
+    def unreadable(self) -> dict[int, str]:
+        """Pages whose text could not be read, with the reason."""
+        return {
+            number: page.problem for number, page in enumerate(self._facts.pages, start=1) if page.problem
+        }
+
+    @property
+    def has_text(self) -> bool:
+        """Whether any page has at least `MIN_TEXT_CHARACTERS` characters of text."""
+        return any(len(page.text.strip()) >= MIN_TEXT_CHARACTERS for page in self._facts.pages)
+
+    def label(self, page: int) -> str:
+        """Printed label of a page, or its number where it has none.
+
+        Raises:
+            DocumentError: there is no such page.
+        """
+        self._page(page)
+        return self.labels[page - 1]
+
+    def page_size(self, page: int) -> tuple[float, float]:
+        """Width and height of a page in points (1/72 inch); 0 where the file gives it no size.
+
+        Raises:
+            DocumentError: there is no such page.
+        """
+        facts = self._page(page)
+        return facts.width, facts.height
+
+    def image(self, page: int, *, dpi: int = DEFAULT_DPI, max_pixels: int | None = None) -> PageImage:
+        """A page as an RGB JPEG.
+
+        Args:
+            page: physical page, 1-based.
+            dpi: resolution. A page image counts as scanned at `DEFAULT_DPI` and is never enlarged.
+            max_pixels: lower the resolution until width × height is at most this (ALDEN: 862,400).
+
+        Raises:
+            ConfigError: `dpi` or `max_pixels` cannot be used.
+            DocumentError: there is no such page, or it cannot be rendered.
+        """
+        self._page(page)
+        return self._store.image(self._source, str(self.path), page - 1, _settings(dpi, max_pixels))
+
+    def _page(self, page: int) -> PageFacts:
+        if not 1 <= page <= self.page_count:
+            raise DocumentError(f"{self.path} has no page {page}; its pages are 1 to {self.page_count}.")
+        return self._facts.pages[page - 1]
+
+
+def _settings(dpi: int, max_pixels: int | None) -> RenderSettings:
+    if not 1 <= dpi <= MAX_DPI:
+        raise ConfigError(f"dpi is {dpi}; give a whole number from 1 to {MAX_DPI}.")
+    if max_pixels is not None and max_pixels < 1:
+        raise ConfigError(f"max_pixels is {max_pixels}; give a positive number, or leave it out.")
+    return RenderSettings(dpi, min(max_pixels or MAX_PIXELS, MAX_PIXELS))

@@ -1,0 +1,55 @@
+"""Pixels: how large a page is rendered, and how an image becomes a `PageImage`."""
+
+from __future__ import annotations
+
+import io
+import math
+from typing import TYPE_CHECKING
+
+from .facts import JPEG_QUALITY, PageImage, RenderSettings
+from .limits import MAX_PIXELS, MAX_SIDE
+from .refusal import Refusal
+
+if TYPE_CHECKING:
+    from PIL import Image
+
+__all__ = ["POINTS_PER_INCH", "encode", "fitting_scale"]
+
+POINTS_PER_INCH = 72
+"""The PDF unit (ISO 32000-1, 8.3.2.3); pdfium ignores a page's UserUnit."""
+
+
+def fitting_scale(width: float, height: float, settings: RenderSettings) -> float:
+    """Pixels a point for a page of `width` × `height` points.
+
+    The asked resolution, or less where the image would exceed `settings.max_pixels`, `MAX_PIXELS` or
+    `MAX_SIDE`: a page box may be anything from nothing to 2^31 points. Image sides are rounded up.
+
+    Raises:
+        Refusal: the page has no area, or a side would be less than a pixel.
+    """
+    if not (0 < width < math.inf and 0 < height < math.inf):
+        raise Refusal("has no area, so it cannot be shown; its text can still be used")
+    scale = min(settings.dpi / POINTS_PER_INCH, (MAX_SIDE - 1) / max(width, height))
+    pixels = min(settings.max_pixels, MAX_PIXELS)
+    if math.ceil(width * scale) * math.ceil(height * scale) > pixels:
+        scale = _scale_for(width, height, pixels)
+    if min(width, height) * scale < 1:
+        raise Refusal("is less than a pixel high or wide, so it cannot be shown; its text can still be used")
+    return scale
+
+
+def _scale_for(width: float, height: float, pixels: int) -> float:
+    """Largest scale at which (width * scale + 1) * (height * scale + 1) is at most `pixels`.
+
+    The ones are for rounding up: pdfium's sides are the ceilings, and a cap is a cap.
+    """
+    half = (1 / width + 1 / height) / 2
+    return math.sqrt(half * half + (pixels - 1) / width / height) - half
+
+
+def encode(image: Image.Image) -> PageImage:
+    """Encode an RGB image as JPEG."""
+    buffer = io.BytesIO()
+    image.save(buffer, "JPEG", quality=JPEG_QUALITY)
+    return PageImage(buffer.getvalue(), image.width, image.height)

@@ -1,0 +1,127 @@
+"""`Source`: the files that one document is made of."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from ..errors import DocumentError
+from .messages import FileKind
+
+__all__ = ["FirstIndex", "Source", "find_source"]
+
+FirstIndex = Literal["auto", 0, 1]
+"""Number of the first page in the names of page images; `auto`: 1 where the smallest is 1, else 0."""
+
+_IMAGE_NAME = re.compile(r"(\d+)\.(?:png|jpe?g|webp|tiff?)", re.IGNORECASE)
+_PAGE_NAME = re.compile(r".*?(\d+)\.(?:png|jpe?g|webp|tiff?)$", re.IGNORECASE)
+
+_SNIFFED_BYTES = 1024
+"""A PDF header may start anywhere in the first 1,024 bytes (ISO 32000-1, Annex H.3, note 13)."""
+
+_IMAGE_STARTS = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"II*\x00", b"MM\x00*", b"II+\x00", b"MM\x00+")
+_PAGE_START = re.compile(rb"\s*<(?:!doctype|html|\?xml)", re.IGNORECASE)
+
+_NAMED_NUMBERS = 10
+"""How many missing page numbers an error message names."""
+
+
+class Source(msgspec.Struct, frozen=True):
+    """Files of a document: one file with all pages, or (`folder`) one image file a page."""
+
+    kind: FileKind
+    files: tuple[str, ...]
+    folder: bool
+    sha256: str
+
+    def locate(self, index: int) -> tuple[str, int]:
+        """File of the page with this 0-based index, and the page's index within that file."""
+        return (self.files[index], 0) if self.folder else (self.files[0], index)
+
+
+def find_source(path: Path, first_index: FirstIndex) -> Source:
+    """Find out what kind of document is at `path`.
+
+    Raises:
+        DocumentError: there is nothing that can be a document.
+    """
+    try:
+        if path.is_dir():
+            return _folder(path, first_index)
+        if not path.is_file():
+            raise DocumentError(f"There is no document at {path}; check the path.")
+        return Source(_kind(path), (str(path.absolute()),), False, _sha256(path))
+    except OSError as error:
+        raise DocumentError(f"{path} cannot be read ({error.strerror}); check its permissions.") from error
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _kind(path: Path) -> FileKind:
+    """What the first bytes say the file is; its name may say anything."""
+    with path.open("rb") as file:
+        start = file.read(_SNIFFED_BYTES)
+    if b"%PDF-" in start:
+        return "pdf"
+    if start.startswith(_IMAGE_STARTS) or (start[:4] == b"RIFF" and start[8:12] == b"WEBP"):
+        return "image"
+    if not start:
+        raise DocumentError(f"{path} is empty; download or export it again.")
+    if _PAGE_START.match(start):
+        raise DocumentError(f"{path} is a web page, not a PDF; download the document itself.")
+    raise DocumentError(f"{path} is not a PDF or a PNG, JPEG, WebP or TIFF image; convert it to PDF first.")
+
+
+def _folder(path: Path, first_index: FirstIndex) -> Source:
+    numbered = _numbered(path)
+    if not numbered:
+        raise DocumentError(
+            f"The folder {path} has no page images; give a PDF, or images whose names end in the page number "
+            f"(like {path.name}_0.png)."
+        )
+    first = (1 if min(numbered) == 1 else 0) if first_index == "auto" else first_index
+    _check_complete(path, numbered, first)
+    files = tuple(str(numbered[number].absolute()) for number in sorted(numbered))
+    digest = hashlib.sha256()
+    for page, name in enumerate(files, start=1):
+        digest.update(f"{page}:{_sha256(Path(name))}\n".encode())
+    return Source("image", files, True, digest.hexdigest())
+
+
+def _numbered(path: Path) -> dict[int, Path]:
+    """Page images of a folder by the number at the end of their names."""
+    numbered: dict[int, Path] = {}
+    for file in sorted(path.iterdir()):
+        match = _PAGE_NAME.fullmatch(file.name)
+        if not match or file.name.startswith("."):
+            continue
+        number = int(match[1])
+        if number in numbered:
+            raise DocumentError(
+                f"{path} has two images of page number {number}, {numbered[number].name} and {file.name}; "
+                "keep one document in a folder."
+            )
+        numbered[number] = file
+    return numbered
+
+
+def _check_complete(path: Path, numbered: dict[int, Path], first: int) -> None:
+    if min(numbered) < first:
+        raise DocumentError(
+            f"{path} has a page image numbered {min(numbered)}; use first_index={min(numbered)}."
+        )
+    missing = sorted(set(range(first, max(numbered) + 1)) - numbered.keys())
+    if missing:
+        named = ", ".join(map(str, missing[:_NAMED_NUMBERS])) + (
+            ", …" if len(missing) > _NAMED_NUMBERS else ""
+        )
+        raise DocumentError(
+            f"{path} has no page image numbered {named}; add the missing images, or set first_index."
+        )

@@ -1,0 +1,227 @@
+"""`PageStore`: the disk cache, the worker, and counters of the work that was really done."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import importlib.metadata
+import os
+import threading
+import weakref
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Self, TypeVar
+
+import msgspec
+
+from ..errors import DocumentError
+from .cache import Cache, default_root
+from .facts import JPEG_QUALITY, DocumentFacts, PageFacts, PageImage, RenderSettings
+from .limits import Limits
+from .messages import Opened, Page, ReadFile, Rendered, RenderPage, Request
+from .process import WorkerLost, WorkerProcess
+from .refusal import Refusal
+from .source import Source
+
+__all__ = ["PageStore", "default_store"]
+
+TEXT_VERSION = 1
+"""Version of text extraction; raise it when the text of a page may change, and cached texts are read anew."""
+
+RENDER_VERSION = 1
+"""Version of rendering; raise it when the image of a page may change."""
+
+_RESAVE = "re-save the file with another program"
+
+T = TypeVar("T")
+
+_stores: weakref.WeakSet[PageStore] = weakref.WeakSet()
+
+
+class PageStore:
+    """Reads and renders documents in a worker process and remembers the results on disk.
+
+    Thread-safe. Several processes may share one cache folder. The worker starts with the first request that
+    the cache cannot answer and ends with `close()`, with the process, or with a request that breaks it; the
+    next request starts a fresh one.
+
+    Args:
+        root: cache folder; default `$LOOSELEAF_CACHE`, or `looseleaf` in the platform's folder for caches.
+        limits: what one page may cost.
+
+    Attributes:
+        documents_opened: documents that the worker opened to read them.
+        pages_extracted: pages whose text and size the worker read.
+        pages_rendered: pages that the worker rendered.
+    """
+
+    def __init__(self, root: Path | None = None, *, limits: Limits | None = None) -> None:
+        self.limits = limits or Limits()
+        self.documents_opened = 0
+        self.pages_extracted = 0
+        self.pages_rendered = 0
+        self._cache = Cache(root or default_root())
+        self._lock = threading.Lock()
+        self._worker: WorkerProcess | None = None
+        _stores.add(self)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def facts(self, source: Source, name: str) -> DocumentFacts:
+        """Labels, texts and sizes of all pages; `name` is what error messages call the document.
+
+        Raises:
+            DocumentError: the document cannot be used.
+        """
+        key = f"text/{source.sha256}/{_versions()}-text{TEXT_VERSION}.msgpack"
+        facts = _decode(self._cache.get(key), DocumentFacts)
+        if facts is None:
+            with self._lock:
+                facts = _decode(self._cache.get(key), DocumentFacts) or self._read(source, name)
+                keep = self._cache.put if facts.lasting else self._cache.put_in_memory
+                keep(key, msgspec.msgpack.encode(facts))
+        return facts
+
+    def image(self, source: Source, name: str, index: int, settings: RenderSettings) -> PageImage:
+        """The image of the page with this 0-based index.
+
+        Raises:
+            DocumentError: the page cannot be rendered.
+        """
+        renderer = f"{_versions()}-render{RENDER_VERSION}"
+        how = f"{settings.dpi}dpi-{settings.max_pixels}px-jpeg{JPEG_QUALITY}"
+        key = f"images/{source.sha256}/{renderer}/{how}/{index + 1}.msgpack"
+        image = _decode(self._cache.get(key), PageImage)
+        if image is None:
+            with self._lock:
+                image = _decode(self._cache.get(key), PageImage) or self._render(
+                    source, name, index, settings
+                )
+                self._cache.put(key, msgspec.msgpack.encode(image))
+        return image
+
+    def close(self) -> None:
+        """End the worker, if one is running. The store can still be used."""
+        with self._lock:
+            worker, self._worker = self._worker, None
+            if worker:
+                worker.close()
+
+    def _read(self, source: Source, name: str) -> DocumentFacts:
+        labels: list[str] = []
+        pages: list[PageFacts] = []
+        for file in source.files:
+            facts = self._read_image(source, file) if source.folder else self._read_file(source, file, name)
+            labels += facts.labels
+            pages += facts.pages
+        self.documents_opened += 1
+        return DocumentFacts(tuple(labels), tuple(pages))
+
+    def _read_image(self, source: Source, file: str) -> DocumentFacts:
+        """One page of a folder; an image that cannot be used costs only its own page."""
+        try:
+            return self._read_file(source, file, "")
+        except DocumentError as error:
+            return DocumentFacts(("",), (PageFacts("", 0.0, 0.0, str(error).strip().removesuffix(".")),))
+
+    def _read_file(self, source: Source, file: str, name: str) -> DocumentFacts:
+        """All pages of one file; a page that breaks the worker is noted, and reading goes on behind it."""
+        labels: tuple[str, ...] | None = None
+        pages: list[PageFacts] = []
+        losses = 0
+        while labels is None or len(pages) < len(labels):
+            try:
+                with self._asking(ReadFile(source.kind, file, len(pages))) as worker:
+                    labels = worker.receive(Opened).labels
+                    for _ in range(len(pages), len(labels)):
+                        pages.append(worker.receive(Page).facts)
+                        self.pages_extracted += 1
+            except Refusal as refusal:
+                raise DocumentError(f"{name} {refusal}.") from refusal
+            except WorkerLost as loss:
+                losses += 1
+                if labels is None or losses > self.limits.lost_pages:
+                    raise DocumentError(f"{name} {loss}; {_RESAVE}.") from loss
+                pages.append(PageFacts("", 0.0, 0.0, f"{loss}; {_RESAVE}", True))
+        return DocumentFacts(labels, tuple(pages))
+
+    def _render(self, source: Source, name: str, index: int, settings: RenderSettings) -> PageImage:
+        where = f"Page {index + 1} of {name}"
+        file, index_in_file = source.locate(index)
+        try:
+            with self._asking(RenderPage(source.kind, file, index_in_file, settings)) as worker:
+                image = worker.receive(Rendered).image
+        except Refusal as refusal:
+            raise DocumentError(f"{where} {refusal}.") from refusal
+        except WorkerLost as loss:
+            raise DocumentError(f"{where} {loss}; {_RESAVE}.") from loss
+        self.pages_rendered += 1
+        return image
+
+    @contextlib.contextmanager
+    def _asking(self, request: Request) -> Iterator[WorkerProcess]:
+        """Send a request and lend the worker to receive the replies.
+
+        The worker is kept only if all that it sends has been received: a pipe that is out of step, after
+        an interrupt say, would answer the next request with the last one's page.
+        """
+        worker, self._worker = self._worker, None
+        if worker is None or not worker.alive:
+            worker = WorkerProcess(self.limits)
+        try:
+            worker.send(request)
+            yield worker
+        except Refusal:
+            self._worker = worker
+            raise
+        except BaseException:
+            worker.kill()
+            raise
+        self._worker = worker
+
+    def _after_fork(self) -> None:
+        """In a forked child: another thread may have held the lock, and the worker is the parent's."""
+        self._lock = threading.Lock()
+        self._worker = None
+
+
+def _decode(value: bytes | None, kind: type[T]) -> T | None:
+    """A cached value, or `None` where there is none of this shape."""
+    if value is None:
+        return None
+    try:
+        return msgspec.msgpack.decode(value, type=kind)
+    except msgspec.MsgspecError:
+        return None
+
+
+@functools.cache
+def _versions() -> str:
+    """What a cached page depends on besides its file."""
+    return "-".join(f"{name}{importlib.metadata.version(name)}" for name in ("pypdfium2", "pillow"))
+
+
+_default: PageStore | None = None
+_default_lock = threading.Lock()
+
+
+def default_store() -> PageStore:
+    """The store that `Document.open` uses where none is given: one a process, in the default folder."""
+    global _default
+    with _default_lock:
+        if _default is None:
+            _default = PageStore()
+        return _default
+
+
+def _after_fork() -> None:
+    for store in list(_stores):
+        store._after_fork()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
