@@ -1,0 +1,34 @@
+"""`Passage` and `Candidate`: what the extractor reads and what it finds."""
+
+from __future__ import annotations
+
+import msgspec
+
+__all__ = ["Candidate", "Passage"]
+
+
+class Passage(msgspec.Struct, frozen=True):
+    """A text to read, with the physical 1-based page that it came from."""
+
+    page: int
+    text: str
+
+
+class Candidate(msgspec.Struct, frozen=True):
+    """A possible answer.
+
+    Attributes:
+        text: the answer as it would be given.
+        page: physical 1-based page of the evidence.
+        evidence: the row or sentence that the answer came from.
+        score: support between 0 and about 1.5; comparable between kinds.
+        kind: the mechanism that found it.
+        parts: evidence on further pages, as passages, for answers computed from several places.
+    """
+
+    text: str
+    page: int
+    evidence: str
+    score: float
+    kind: str
+    parts: tuple[Passage, ...] = ()

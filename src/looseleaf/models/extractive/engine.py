@@ -1,0 +1,57 @@
+"""`answer`: the best supported answer to a question in some passages, or none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final
+
+import msgspec
+
+from looseleaf.models.extractive.candidate import Candidate, Passage
+from looseleaf.models.extractive.number import parse_number, plain
+from looseleaf.models.extractive.pool import Pool
+from looseleaf.models.extractive.query import Kind, Query, analyse
+from looseleaf.models.extractive.rows import row_candidates
+from looseleaf.models.extractive.sentences import sentence_candidates
+
+__all__ = ["answer", "candidates"]
+
+MECHANISMS: Final[tuple[Callable[[Pool], Iterator[Candidate]], ...]] = (row_candidates, sentence_candidates)
+LEAST_SUPPORT: Final = 0.45
+"""Below this score the honest answer is that the passages do not say."""
+MISSING_NAME: Final = 0.5
+"""Factor for each name or number of the question that no passage holds."""
+
+
+def candidates(question: str, passages: Sequence[Passage]) -> list[Candidate]:
+    """All candidates of all mechanisms, best first; deterministic."""
+    pool = Pool(analyse(question), passages)
+    factor = MISSING_NAME ** len(pool.missing_names())
+    found = [c for mechanism in MECHANISMS for c in mechanism(pool)]
+    found = [msgspec.structs.replace(c, score=c.score * factor) for c in found]
+    return sorted(found, key=lambda c: -c.score)
+
+
+def answer(question: str, passages: Sequence[Passage]) -> Candidate | None:
+    """The best supported answer, or `None` where the passages do not support any.
+
+    Args:
+        question: as asked, with any instructions on how to write the answer.
+        passages: texts with their pages; the order breaks ties.
+    """
+    found = candidates(question, passages)
+    if not found or found[0].score < LEAST_SUPPORT:
+        return None
+    return msgspec.structs.replace(found[0], text=_written(analyse(question), found[0].text))
+
+
+def _written(query: Query, text: str) -> str:
+    """The answer in the form that the question asks for."""
+    number = parse_number(text)
+    if number is None or query.kind in {Kind.YEAR, Kind.DATE, Kind.TIME, Kind.PHONE, Kind.IDENTIFIER}:
+        return text
+    value = number.value
+    if number.scale != 1.0 and query.form.scale != 1.0:
+        value = value * number.scale / query.form.scale
+    digits = plain(value, query.form.decimals if number.unit != "%" else None)
+    return digits + "%" if number.unit == "%" else digits

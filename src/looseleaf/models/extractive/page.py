@@ -1,0 +1,226 @@
+"""`PageModel`: a page's text as lines, table rows and sentences."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Final
+
+import msgspec
+
+from looseleaf.models.extractive.number import Number, parse_number
+from looseleaf.models.extractive.words import stem_set
+
+__all__ = ["Line", "LineKind", "PageModel", "Row", "Sentence", "read_page"]
+
+MAX_SENTENCE_WORDS: Final = 90
+"""A run of lines without a full stop is cut here: it is a table or a chart, not a sentence."""
+
+LineKind = str
+
+
+class Row(msgspec.Struct, frozen=True):
+    """A table row: a label and the cells after it.
+
+    Attributes:
+        label: text before the first cell.
+        cells: texts of the cells.
+        numbers: their numbers (`None` where a cell holds none).
+    """
+
+    label: str
+    cells: tuple[str, ...]
+    numbers: tuple[Number | None, ...]
+
+
+class Line(msgspec.Struct, frozen=True):
+    """One line.
+
+    Attributes:
+        index: position on the page, from 0.
+        text: the line, stripped.
+        stems: distinct content stems.
+        kind: `heading`, `bullet`, `numbered`, `caption` or `text`.
+        row: the line as a table row, if it looks like one.
+    """
+
+    index: int
+    text: str
+    stems: frozenset[str]
+    kind: LineKind
+    row: Row | None
+
+
+class Sentence(msgspec.Struct, frozen=True):
+    """One sentence with the index of the line that it starts on."""
+
+    text: str
+    stems: frozenset[str]
+    line: int
+
+
+class PageModel(msgspec.Struct, frozen=True):
+    """A page, taken apart. `headings[i]` is the index of the last heading at or above line `i`, or -1."""
+
+    lines: tuple[Line, ...]
+    sentences: tuple[Sentence, ...]
+    headings: tuple[int, ...]
+    stems: frozenset[str]
+
+    def heading(self, line: int) -> str:
+        """Text of the heading that a line stands under, or empty."""
+        index = self.headings[line] if 0 <= line < len(self.headings) else -1
+        return self.lines[index].text if index >= 0 else ""
+
+
+_BULLET: Final = re.compile(r"^\s*(?:[•●▪■◦‣▶►○◆❖✓✔➢§·]|[-–*o]\s)\s*(?=\S)")
+_NUMBERED: Final = re.compile(
+    r"^\s*(?:\(?\d{1,2}[.)]|\(?[a-z][.)]|(?:step|phase)\s+\d+[:.]?)\s+(?=\S)", re.IGNORECASE
+)
+_CAPTION: Final = re.compile(
+    r"^\s*(?:fig(?:ure)?|table|chart|exhibit|box)\.?\s*(?:\d+|[ivx]+)\b", re.IGNORECASE
+)
+_SECTION: Final = re.compile(r"^\s*(?:(?:[A-Z]|\d{1,2})(?:\.\d{1,2}){0,3}\.?|[IVX]+\.)\s+[A-Z]")
+_COLUMNS: Final = re.compile(r"\t+| {2,}")
+_NUMERIC_TOKEN: Final = re.compile(r"^[($€£¥+\-−–]*\d[\d,.]*\)?%?\)?[*†‡]*$|^[—–-]+%?$")
+_CURRENCY: Final = frozenset("$€£¥%)(")
+_ABBREVIATION: Final = re.compile(
+    r"(?:\b(?:e\.g|i\.e|et al|vs|fig|figs|eq|no|nos|dr|mr|mrs|ms|prof|inc|ltd|co|corp|st|jr|sr|u\.s|approx|dept|sec|vol|pp|cf"
+    r"|jan|feb|mar|apr|jun|jul|aug|sep|sept|oct|nov|dec)|\b[A-Z])\.$",
+    re.IGNORECASE,
+)
+_SENTENCE_END: Final = re.compile(r"(?<=[.!?])[\"”’)]*\s+(?=[\"“‘(\[]?[A-Z0-9])")
+
+
+def _line_kind(text: str) -> LineKind:
+    if _CAPTION.match(text):
+        return "caption"
+    if _BULLET.match(text):
+        return "bullet"
+    if _NUMBERED.match(text):
+        return "numbered"
+    words = text.split()
+    if len(words) > 14 or text[-1:] in ".,;" or not any(c.isalpha() for c in text):
+        return "text"
+    letters = [c for c in text if c.isalpha()]
+    capitals = sum(w[0].isupper() or w.lower() in _SMALL for w in words if w[0].isalpha())
+    starts = [w for w in words if w[0].isalpha()]
+    if _SECTION.match(text) or (len(letters) > 3 and text.isupper()) or text.endswith(":"):
+        return "heading"
+    if starts and starts[0][0].isupper() and capitals == len(starts) and len(starts) > 1:
+        return "heading"
+    return "text"
+
+
+_SMALL: Final = frozenset("a an the of in on at to for from by with and or as vs per".split())
+
+
+def _row(text: str) -> Row | None:
+    parts = [part.strip() for part in _COLUMNS.split(text.strip())]
+    if len(parts) >= 2 and any(c.isalpha() for c in parts[0]):
+        cells = _merge_currency(parts[1:])
+        return Row(parts[0], tuple(cells), tuple(parse_number(cell) for cell in cells)) if cells else None
+    return _trailing_numbers(text)
+
+
+def _merge_currency(cells: list[str]) -> list[str]:
+    merged: list[str] = []
+    for cell in cells:
+        if merged and (merged[-1] in _CURRENCY or cell in {"%", ")"}):
+            merged[-1] += cell
+        else:
+            merged.append(cell)
+    return [cell for cell in merged if cell not in _CURRENCY]
+
+
+def _trailing_numbers(text: str) -> Row | None:
+    words = text.split()
+    cut = len(words)
+    while cut > 0 and (_NUMERIC_TOKEN.match(words[cut - 1]) or words[cut - 1] in _CURRENCY):
+        cut -= 1
+    label = " ".join(words[:cut])
+    cells = _merge_currency(words[cut:])
+    if not cells or not any(c.isalpha() for c in label) or cut > 20:
+        return None
+    return Row(label, tuple(cells), tuple(parse_number(cell) for cell in cells))
+
+
+def _lines(text: str) -> list[Line]:
+    lines = []
+    for raw in text.splitlines():
+        stripped = raw.strip()
+        if stripped:
+            row = _row(raw)
+            lines.append(Line(len(lines), stripped, stem_set(stripped), _line_kind(stripped), row))
+    return lines
+
+
+def _sentences(lines: list[Line]) -> list[Sentence]:
+    sentences: list[Sentence] = []
+    run: list[Line] = []
+    widest = max((len(line.text) for line in lines), default=0)
+    for line in lines:
+        if run and _breaks(run[-1], line, widest):
+            sentences += _cut(run)
+            run = []
+        run.append(line)
+    return sentences + _cut(run)
+
+
+def _breaks(above: Line, line: Line, widest: int) -> bool:
+    """Whether a new paragraph starts at `line`."""
+    if line.kind in {"bullet", "numbered", "caption"} or above.kind == "heading" and line.text[0].isupper():
+        return True
+    if above.text[-1] in ".:?!" and len(above.text) < 0.8 * widest and not _ABBREVIATION.search(above.text):
+        return True
+    if line.kind == "heading" and above.text[-1] in ".:?!":
+        return True
+    rows = above.row is not None and line.row is not None
+    return rows and len(above.text) < 0.8 * widest
+
+
+def _cut(run: list[Line]) -> list[Sentence]:
+    """Sentences of a paragraph; `line` of each is found again by its offset."""
+    text, offsets = "", []
+    for line in run:
+        glue = "" if not text else " "
+        offsets.append(len(text) + len(glue))
+        text += glue + line.text
+    pieces, start = [], 0
+    for match in _SENTENCE_END.finditer(text):
+        if not _ABBREVIATION.search(text[: match.start()][-12:]):
+            pieces.append((start, match.start()))
+            start = match.end()
+    pieces.append((start, len(text)))
+    found = []
+    for first, last in pieces:
+        index = max((i for i, offset in enumerate(offsets) if offset <= first), default=0)
+        found += _bounded(text[first:last].strip(), run[index].index if run else 0)
+    return found
+
+
+def _bounded(text: str, line: int) -> list[Sentence]:
+    words = text.split()
+    chunks = [words[i : i + MAX_SENTENCE_WORDS] for i in range(0, len(words), MAX_SENTENCE_WORDS)]
+    return [Sentence(" ".join(chunk), stem_set(" ".join(chunk)), line) for chunk in chunks]
+
+
+def _headings(lines: list[Line]) -> list[int]:
+    found, last = [], -1
+    for line in lines:
+        if line.kind in {"heading", "caption"} and line.row is None:
+            last = line.index
+        found.append(last)
+    return found
+
+
+@lru_cache(maxsize=1024)
+def read_page(text: str) -> PageModel:
+    """Take a page's text apart; depends on the text only."""
+    lines = _lines(text.replace("￾", ""))
+    return PageModel(
+        lines=tuple(lines),
+        sentences=tuple(_sentences(lines)),
+        headings=tuple(_headings(lines)),
+        stems=frozenset().union(*(line.stems for line in lines)) if lines else frozenset(),
+    )

@@ -1,0 +1,95 @@
+"""`Pool`: the passages of one question, with the weight that each question term has among them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from rapidfuzz import process
+from rapidfuzz.distance import JaroWinkler
+
+from looseleaf.models.extractive.candidate import Passage
+from looseleaf.models.extractive.page import PageModel, read_page
+from looseleaf.models.extractive.query import Query
+from looseleaf.models.extractive.words import stem
+
+__all__ = ["Pool"]
+
+COMMON_DISCOUNT: Final = 0.7
+"""Share of its weight that a term loses when every passage holds it."""
+SMALL_POOL: Final = 4
+"""With fewer passages, document frequency says nothing and no weight is changed."""
+CONTEXT_SHARE: Final = 0.5
+"""What a term counts that stands in the context (heading, caption) and not in the evidence itself."""
+MISSPELLING: Final = 0.93
+"""Least Jaro-Winkler similarity at which a question term is taken for a misspelt word of the passages."""
+SHORTEST_MISSPELT: Final = 6
+
+
+class Pool:
+    """Passages taken apart, and how well a piece of them covers the question."""
+
+    def __init__(self, query: Query, passages: Sequence[Passage]) -> None:
+        self.query = query
+        self.passages = tuple(passages)
+        self.models = tuple(read_page(passage.text) for passage in passages)
+        self.vocabulary: frozenset[str] = frozenset().union(*(model.stems for model in self.models))
+        self._aliases = self._misspellings()
+        self.weights = self._weights()
+        self.total = sum(self.weights.values()) or 1.0
+
+    def _misspellings(self) -> dict[str, str]:
+        aliases = {}
+        for term in self.query.terms:
+            if term in self.vocabulary or len(term) < SHORTEST_MISSPELT or not term.isalpha():
+                continue
+            near = process.extractOne(
+                term, self.vocabulary, scorer=JaroWinkler.similarity, score_cutoff=MISSPELLING
+            )
+            if near is not None and near[0].isalpha():
+                aliases[term] = near[0]
+        return aliases
+
+    def _weights(self) -> dict[str, float]:
+        weights: dict[str, float] = {}
+        count = len(self.models)
+        for term, weight in self.query.terms.items():
+            root = self._aliases.get(term, term)
+            if count >= SMALL_POOL:
+                share = sum(root in model.stems for model in self.models) / count
+                weight *= 1.0 - COMMON_DISCOUNT * share
+            weights[root] = max(weight, weights.get(root, 0.0))
+        return weights
+
+    def term(self, root: str) -> str:
+        """The pool's spelling of a question term."""
+        return self._aliases.get(root, root)
+
+    @property
+    def focus(self) -> tuple[str, ...]:
+        """The focus stems of the question in the pool's spelling."""
+        return tuple(self.term(root) for root in self.query.focus)
+
+    def coverage(self, stems: Iterable[str], context: Iterable[str] = ()) -> float:
+        """Share of the question's weight that is in the evidence (full) or its context (half)."""
+        here = set(stems)
+        near = set(context) - here
+        covered = sum(weight for root, weight in self.weights.items() if root in here)
+        covered += CONTEXT_SHARE * sum(weight for root, weight in self.weights.items() if root in near)
+        return covered / self.total
+
+    def missing_names(self) -> list[str]:
+        """Names and numbers of the question that no passage holds."""
+        roots = [stem(part) for name in self.query.names for part in name.replace("-", " ").split()]
+        roots += [number.replace(",", "") for number in self.query.numbers]
+        roots += [str(year) for year in self.query.years]
+        return [
+            root
+            for root in dict.fromkeys(roots)
+            if root in self.query.terms and self.term(root) not in self.vocabulary
+        ]
+
+    def pages(self) -> Iterator[tuple[int, PageModel]]:
+        """Page numbers with their models, in the order of the passages."""
+        for passage, model in zip(self.passages, self.models, strict=True):
+            yield passage.page, model

@@ -1,0 +1,73 @@
+"""Answers from running text: typed spans in the sentences that cover the question best."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from looseleaf.models.extractive.candidate import Candidate
+from looseleaf.models.extractive.page import PageModel, Sentence
+from looseleaf.models.extractive.pool import Pool
+from looseleaf.models.extractive.query import Kind
+from looseleaf.models.extractive.span import Span, find_spans
+from looseleaf.models.extractive.words import stem, stem_set, tokens
+
+__all__ = ["sentence_candidates"]
+
+LEAST_COVERAGE: Final = 0.3
+"""Sentences that hold a smaller share of the question are not looked at."""
+UNIT_WINDOW: Final = 4
+"""Tokens after a number in which the thing counted must stand."""
+NO_UNIT: Final = 0.55
+"""Factor for a count whose sentence does not say what is counted right after it."""
+TYPED: Final = frozenset(Kind) - {Kind.TEXT, Kind.CHOICE, Kind.YES_NO, Kind.TITLE, Kind.PAGE}
+_COUNTED: Final = frozenset({Kind.COUNT, Kind.NUMBER})
+
+
+def sentence_candidates(pool: Pool) -> Iterator[Candidate]:
+    """One candidate for each typed span of each sentence that covers the question well enough."""
+    if pool.query.kind not in TYPED:
+        return
+    for page, model in pool.pages():
+        for position, sentence in enumerate(model.sentences):
+            context = _context(model, position)
+            coverage = pool.coverage(sentence.stems, context)
+            if coverage >= LEAST_COVERAGE and sentence.stems & pool.weights.keys():
+                yield from _from_sentence(pool, page, sentence, coverage)
+
+
+def _context(model: PageModel, position: int) -> frozenset[str]:
+    """Stems of the heading above and of the sentence before."""
+    sentence = model.sentences[position]
+    before = model.sentences[position - 1].stems if position else frozenset()
+    return before | stem_set(model.heading(sentence.line))
+
+
+def _from_sentence(pool: Pool, page: int, sentence: Sentence, coverage: float) -> Iterator[Candidate]:
+    asked = pool.query.text.lower()
+    for span in find_spans(sentence.text, pool.query.kind):
+        if span.text.lower() in asked or stem_set(span.text) <= pool.weights.keys():
+            continue
+        score = coverage * _nearness(pool, sentence.text, span) * _unit_factor(pool, sentence.text, span)
+        yield Candidate(span.text, page, sentence.text, score, f"sentence:{pool.query.kind}")
+
+
+def _nearness(pool: Pool, text: str, span: Span) -> float:
+    """1 where question terms stand next to the span, down to .7 where they are far away."""
+    before = [stem(token) for token in tokens(text[: span.start])][-12:]
+    after = [stem(token) for token in tokens(text[span.end :])][:12]
+    distances = [i for i, root in enumerate(reversed(before)) if root in pool.weights]
+    distances += [i for i, root in enumerate(after) if root in pool.weights]
+    near = sorted(distances)[:3]
+    return 0.7 + 0.3 * sum(1.0 / (1.0 + distance / 4.0) for distance in near) / 3.0
+
+
+def _unit_factor(pool: Pool, text: str, span: Span) -> float:
+    if pool.query.kind not in _COUNTED or not pool.focus:
+        return 1.0
+    after = [stem(token) for token in tokens(text[span.end :])][:UNIT_WINDOW]
+    if pool.focus[-1] in after:
+        return 1.15
+    if any(root in after for root in pool.focus):
+        return 1.0
+    return NO_UNIT if pool.query.kind is Kind.COUNT else 0.8
