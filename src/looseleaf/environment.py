@@ -204,7 +204,9 @@ class Environment:
             self.stop(StopReason.DOCUMENT_ERROR, str(problem))
             return Observation(text=str(problem)), None
         if note_problem:
-            observation = Observation(_joined(note_problem, observation.text), observation.returned, observation.shown)
+            observation = Observation(
+                _joined(note_problem, observation.text), observation.returned, observation.shown
+            )
         return observation, note_problem
 
     def _act(self, turn: PolicyTurn) -> Observation:
@@ -217,7 +219,9 @@ class Environment:
 
     def _malformed(self, turn: PolicyTurn) -> Observation:
         names = ", ".join(self._protocol.actions)
-        found = turn.problem or (f"There is no action {turn.action.name!r}." if turn.action else "No action was found.")
+        found = turn.problem or (
+            f"There is no action {turn.action.name!r}." if turn.action else "No action was found."
+        )
         if self._protocol.malformed == "ends":
             self.stop(StopReason.MALFORMED, found)
         raise _Refusal(f"Malformed: {found} Give exactly one of: {names}.")
@@ -227,7 +231,9 @@ class Environment:
         returned = self._retrieve(query)
         if not returned:
             return Observation(text=NO_MATCH if self._document.has_text else NO_TEXT)
-        shown_k = len(returned) if self._retriever.family is RetrieverFamily.ORACLE else self._protocol.shown_k
+        shown_k = (
+            len(returned) if self._retriever.family is RetrieverFamily.ORACLE else self._protocol.shown_k
+        )
         shown = self._show([page.page for page in returned[:shown_k]])
         return Observation(text=_shown_text(shown), returned=tuple(returned), shown=shown)
 
@@ -284,7 +290,9 @@ class Environment:
     def _finding_problems(self, finding: Finding) -> dict[str, str]:
         problems = {}
         if finding.words > MAX_FINDING_WORDS:
-            problems["over_length"] = f"the finding has {finding.words} words and may have {MAX_FINDING_WORDS}."
+            problems["over_length"] = (
+                f"the finding has {finding.words} words and may have {MAX_FINDING_WORDS}."
+            )
         if finding.source_page not in self._shown:
             problems["page_not_shown"] = f"page {finding.source_page} was not shown."
         return problems
@@ -309,7 +317,9 @@ class Environment:
 
     # -- the record -------------------------------------------------------------------------------------------
 
-    def _record(self, turn: PolicyTurn, observation: Observation, invalid: str | None, seconds: float) -> None:
+    def _record(
+        self, turn: PolicyTurn, observation: Observation, invalid: str | None, seconds: float
+    ) -> None:
         self._history.append((turn, observation))
         self._steps.append(
             Step(

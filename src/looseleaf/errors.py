@@ -7,6 +7,7 @@ LooseleafError
 │   ├── DataError      a data set, question file or annotation cannot be used
 │   ├── ConfigError    an option, role or configuration cannot be used
 │   └── RunError       a RUN folder cannot be read, written or locked
+├── ContextOverflowError  a conversation outgrew the model's context; scored as an empty prediction
 └── FaultError         something outside failed while work was under way; the row is unscored
     ├── ProviderError  a model server, judge, reader or extractor did not give an answer
     └── AgentError     a user's own agent or model raised an exception
@@ -23,6 +24,7 @@ from contextlib import contextmanager
 __all__ = [
     "AgentError",
     "ConfigError",
+    "ContextOverflowError",
     "DataError",
     "DocumentError",
     "FaultError",
@@ -56,6 +58,10 @@ class ConfigError(UserError):
 
 class RunError(UserError):
     """A RUN folder cannot be read, written or locked."""
+
+
+class ContextOverflowError(LooseleafError):
+    """A conversation outgrew the model's context: the agent's own doing, scored as an empty prediction."""
 
 
 class FaultError(LooseleafError):

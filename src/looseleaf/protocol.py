@@ -88,7 +88,9 @@ PROTOCOLS: dict[str, Protocol] = {
             malformed="ends",
         ),
         Protocol(name="direct", max_turns=1, returned_k=1, shown_k=1, memory="none", opening="all-pages"),
-        Protocol(name="rag", max_turns=1, returned_k=AWM_PAGES, shown_k=AWM_PAGES, memory="none", opening="search"),
+        Protocol(
+            name="rag", max_turns=1, returned_k=AWM_PAGES, shown_k=AWM_PAGES, memory="none", opening="search"
+        ),
         Protocol(name="ep-given", max_turns=AWM_MAX_TURNS, returned_k=AWM_PAGES, shown_k=AWM_PAGES),
     )
 }
@@ -106,7 +108,9 @@ def named_protocol(name: str, **changes: Any) -> Protocol:
     changes = {rule: value for rule, value in changes.items() if value is not None}
     unknown = set(changes) - set(Protocol.__struct_fields__)
     if unknown:
-        raise ConfigError(f"A protocol has no rule {sorted(unknown)[0]!r}; it has {', '.join(Protocol.__struct_fields__)}.")
+        raise ConfigError(
+            f"A protocol has no rule {sorted(unknown)[0]!r}; it has {', '.join(Protocol.__struct_fields__)}."
+        )
     base = PROTOCOLS[name]
     differing = {rule: value for rule, value in changes.items() if getattr(base, rule) != value}
     if not differing:

@@ -198,7 +198,9 @@ class Ledger:
         try:
             self._descriptor = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
         except OSError as problem:
-            raise RunError(f"{self.path} cannot be written ({problem.strerror}); choose another --out.") from problem
+            raise RunError(
+                f"{self.path} cannot be written ({problem.strerror}); choose another --out."
+            ) from problem
         _drop_torn_line(self._descriptor)
 
     def close(self) -> None:
@@ -213,7 +215,9 @@ def _write_whole(descriptor: int, line: bytes, path: Path) -> None:
     try:
         written = os.write(descriptor, line)
     except OSError as problem:
-        raise RunError(f"{path} cannot be written ({problem.strerror}); free some space and run the same command again.") from problem
+        raise RunError(
+            f"{path} cannot be written ({problem.strerror}); free some space and run the same command again."
+        ) from problem
     if written != len(line):
         raise RunError(f"The disk that holds {path} is full; free some space and run the same command again.")
 
@@ -283,7 +287,9 @@ class Run:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as problem:
             os.close(descriptor)
-            raise RunError(f"Another process is writing to {self.path}; wait until it ends or choose another --out.") from problem
+            raise RunError(
+                f"Another process is writing to {self.path}; wait until it ends or choose another --out."
+            ) from problem
         try:
             yield
         finally:

@@ -1,0 +1,70 @@
+"""The loop: a policy and an environment, until the trajectory ends."""
+
+from __future__ import annotations
+
+import inspect
+import time
+from collections.abc import Awaitable
+from typing import TypeVar
+
+from looseleaf.environment import Environment
+from looseleaf.errors import AgentError, ContextOverflowError, FaultError, boundary
+from looseleaf.roles import Action, Policy, PolicyTurn
+from looseleaf.trajectory import StopReason, Trajectory
+
+__all__ = ["resolved", "run_agent"]
+
+Result = TypeVar("Result")
+
+
+async def resolved(result: Result | Awaitable[Result]) -> Result:
+    """The result of a role's method, whether it is synchronous or not."""
+    if inspect.isawaitable(result):
+        return await result
+    return result
+
+
+async def run_agent(
+    policy: Policy,
+    environment: Environment,
+    *,
+    run_id: str = "",
+    sample_index: int = 0,
+    seed: int | None = None,
+    step_of_training: int | None = None,
+) -> Trajectory:
+    """Let the policy act until the trajectory ends; a fault ends it and is recorded, never raised.
+
+    Args:
+        policy: decides the turns.
+        environment: freshly reset.
+        run_id: run that the trajectory belongs to.
+        sample_index: 0-based sample of this question.
+        seed: seed of the sample, for the record.
+        step_of_training: optimiser step of the policy, for the record.
+    """
+    start = time.perf_counter()
+    try:
+        await _loop(policy, environment)
+    except ContextOverflowError as problem:
+        environment.stop(StopReason.CONTEXT_OVERFLOW, str(problem))
+    except FaultError as problem:
+        environment.stop(StopReason.PROVIDER_ERROR, str(problem))
+    return environment.trajectory(
+        run_id=run_id,
+        sample_index=sample_index,
+        seed=seed,
+        step_of_training=step_of_training,
+        seconds=time.perf_counter() - start,
+    )
+
+
+async def _loop(policy: Policy, environment: Environment) -> None:
+    while not environment.done:
+        start = time.perf_counter()
+        with boundary(AgentError, "The policy failed"):
+            turn = await resolved(policy.act(environment))
+            turn = PolicyTurn(action=turn) if isinstance(turn, Action) else turn
+            if not isinstance(turn, PolicyTurn):
+                raise TypeError(f"act() returned a {type(turn).__name__}, not an Action or a PolicyTurn")
+        environment.step(turn, seconds=time.perf_counter() - start)

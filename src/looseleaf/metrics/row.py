@@ -1,0 +1,113 @@
+"""`Row`: one selected question (and sample) with all that metrics look at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import msgspec
+
+from looseleaf.question import Question
+from looseleaf.score import Score, Unscored
+from looseleaf.trajectory import Trajectory
+
+__all__ = ["Row", "rows_of"]
+
+
+class Row(msgspec.Struct, frozen=True, kw_only=True):
+    """One selected question, run or not.
+
+    Attributes:
+        question: the question.
+        trajectory: what happened, or `None` where nothing was run.
+        answer: score of the final answer.
+        memory: score of the reader's answer from the terminal memory; `None` where there is no memory to read.
+        prediction: the short answer that was scored, as text.
+        reading: the reader's short answer, as text.
+        threshold: above what a score counts as correct; see `correct`.
+    """
+
+    question: Question
+    trajectory: Trajectory | None
+    answer: Score
+    memory: Score | None
+    prediction: str = ""
+    reading: str = ""
+    threshold: str = ">0"
+
+    @property
+    def answer_correct(self) -> bool | None:
+        """s_ans: whether the final answer is correct; `None` = unscored."""
+        return self.correct(self.answer)
+
+    @property
+    def memory_correct(self) -> bool | None:
+        """s_mem: whether the memory alone answers; `None` = unscored."""
+        return self.correct(self.memory)
+
+    def correct(self, score: Score | None) -> bool | None:
+        """A graded score as right or wrong under the row's named threshold."""
+        return None if score is None or score.value is None else THRESHOLDS[self.threshold](score.value)
+
+    @property
+    def gold_pages(self) -> frozenset[int] | None:
+        """Gold pages as a set; `None` where the set annotates none."""
+        pages = self.question.evidence_pages
+        return None if pages is None else frozenset(pages)
+
+    @property
+    def shown_pages(self) -> frozenset[int]:
+        """Unique pages shown to the policy."""
+        return frozenset(self.trajectory.shown_pages) if self.trajectory else frozenset()
+
+
+THRESHOLDS = {
+    ">0": lambda value: value > 0,
+    ">=0.5": lambda value: value >= 0.5,
+    "=1": lambda value: value == 1,
+}
+"""Ways to make a graded score binary; `>0` is the paper's (AWM, arXiv 2608.25618, memory-only answerability)."""
+
+
+def rows_of(
+    questions: Iterable[Question],
+    trajectories: Mapping[str, Trajectory] | Iterable[Trajectory],
+    answers: Mapping[str, Score],
+    memories: Mapping[str, Score] | None,
+    *,
+    samples: int = 1,
+    threshold: str = ">0",
+    predictions: Mapping[str, str] | None = None,
+    readings: Mapping[str, str] | None = None,
+) -> list[Row]:
+    """One row for every selected question and sample, whether or not anything came of it.
+
+    Args:
+        questions: the selected questions.
+        trajectories: by trajectory id, or plain.
+        answers: score of the final answer by trajectory id; a missing one is unscored, never absent.
+        memories: score of the memory by trajectory id, likewise; `None` where no reader ran, so that memory metrics
+            are undefined.
+        samples: trajectories that each question was to have.
+        threshold: name of the binarisation, a key of `THRESHOLDS`.
+        predictions: scored short answers by trajectory id.
+        readings: the reader's short answers by trajectory id.
+    """
+    by_id = trajectories if isinstance(trajectories, Mapping) else {t.trajectory_id: t for t in trajectories}
+    fault = Score(unscored=Unscored.AGENT_FAULT)
+    return [
+        Row(
+            question=question,
+            trajectory=by_id.get(key),
+            answer=answers.get(key, fault),
+            memory=None if memories is None else memories.get(key, fault),
+            prediction=(predictions or {}).get(key, ""),
+            reading=(readings or {}).get(key, ""),
+            threshold=threshold,
+        )
+        for question in questions
+        for key in _keys(question, samples)
+    ]
+
+
+def _keys(question: Question, samples: int) -> Sequence[str]:
+    return [f"{question.question_id}#{sample}" for sample in range(samples)]

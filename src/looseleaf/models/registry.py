@@ -1,0 +1,117 @@
+"""Making the four roles from their specs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, cast
+
+from looseleaf.errors import ConfigError
+from looseleaf.models.python_factory import make_from_factory
+from looseleaf.models.role_spec import RoleName, RoleSpec
+from looseleaf.roles import Extractor, Judge, Policy, Reader
+
+__all__ = ["make_extractor", "make_judge", "make_policy", "make_reader"]
+
+METHODS: Mapping[RoleName, str] = {
+    "policy": "act",
+    "reader": "read",
+    "extractor": "extract",
+    "judge": "judge",
+}
+"""The one method of each role (`looseleaf.roles`)."""
+
+Maker = Callable[[RoleSpec], Any]
+
+
+def make_policy(spec: RoleSpec) -> Policy:
+    """The policy of that spec.
+
+    Raises:
+        ConfigError: there is no such backend or it cannot be set up.
+    """
+    return cast(Policy, _make("policy", spec))
+
+
+def make_reader(spec: RoleSpec) -> Reader:
+    """The reader of that spec.
+
+    Raises:
+        ConfigError: there is no such backend or it cannot be set up.
+    """
+    return cast(Reader, _make("reader", spec))
+
+
+def make_extractor(spec: RoleSpec) -> Extractor | None:
+    """The extractor of that spec; `none` scores responses as they are.
+
+    Raises:
+        ConfigError: there is no such backend or it cannot be set up.
+    """
+    return None if spec.backend == "none" else cast(Extractor, _make("extractor", spec))
+
+
+def make_judge(spec: RoleSpec) -> Judge | None:
+    """The judge of that spec; `none` is for rule scorers.
+
+    Raises:
+        ConfigError: there is no such backend or it cannot be set up.
+    """
+    return None if spec.backend == "none" else cast(Judge, _make("judge", spec))
+
+
+def _make(role: RoleName, spec: RoleSpec) -> Any:
+    if spec.backend == "python":
+        return make_from_factory(spec.argument, METHODS[role], spec.options)
+    makers = _MAKERS[role]
+    if spec.backend not in makers:
+        known = ", ".join([*makers, "python:module:factory"])
+        raise ConfigError(f"There is no {role} {spec.name!r}; use one of {known}.")
+    return makers[spec.backend](spec)
+
+
+def _embedded_policy(spec: RoleSpec) -> Any:
+    from looseleaf.models.embedded import make_embedded_policy
+
+    return make_embedded_policy(spec.argument)
+
+
+def _embedded_reader(spec: RoleSpec) -> Any:
+    from looseleaf.models.embedded import EmbeddedReader
+
+    _no_argument(spec)
+    return EmbeddedReader()
+
+
+def _embedded_extractor(spec: RoleSpec) -> Any:
+    from looseleaf.scoring.extraction import RuleExtractor
+
+    _no_argument(spec)
+    return RuleExtractor()
+
+
+def _scripted_policy(spec: RoleSpec) -> Any:
+    from looseleaf.models.scripted import ScriptedPolicy
+
+    if not spec.argument:
+        raise ConfigError("A scripted policy needs its file; use scripted:FILE.")
+    return ScriptedPolicy.from_file(Path(spec.argument))
+
+
+def _constant_reader(spec: RoleSpec) -> Any:
+    from looseleaf.models.scripted import ConstantReader
+
+    return ConstantReader(spec.argument) if spec.argument else ConstantReader()
+
+
+def _no_argument(spec: RoleSpec) -> None:
+    if spec.argument:
+        raise ConfigError(f"{spec.backend} takes no argument here; use just {spec.backend!r}.")
+
+
+_MAKERS: dict[RoleName, dict[str, Maker]] = {
+    "policy": {"embedded": _embedded_policy, "scripted": _scripted_policy},
+    "reader": {"embedded": _embedded_reader, "constant": _constant_reader},
+    "extractor": {"embedded": _embedded_extractor},
+    "judge": {},
+}

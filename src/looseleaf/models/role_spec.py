@@ -1,0 +1,58 @@
+"""`RoleSpec`: which model plays a role, as one word on the command line or a table in a configuration."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+from looseleaf.errors import ConfigError
+
+__all__ = ["RoleName", "RoleSpec"]
+
+RoleName = Literal["policy", "reader", "extractor", "judge"]
+
+
+class RoleSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """A backend, its argument and its options.
+
+    Attributes:
+        backend: `embedded`, `scripted`, `python`, `openai`, `gguf` or `none`.
+        argument: what follows the first colon: a style, a file, `module:factory` or a model name.
+        options: further settings of the backend, e.g. `{"base_url": "http://127.0.0.1:8000/v1"}`; never a key.
+    """
+
+    backend: str
+    argument: str = ""
+    options: dict[str, Any] = {}
+
+    @classmethod
+    def parse(cls, text: str, **options: Any) -> RoleSpec:
+        """Read `backend` or `backend:argument`.
+
+        Raises:
+            ConfigError: the text is empty.
+        """
+        backend, _, argument = text.strip().partition(":")
+        if not backend:
+            raise ConfigError(
+                "A role is empty; use embedded, openai:MODEL, gguf:PATH or python:module:factory."
+            )
+        return cls(
+            backend=backend,
+            argument=argument,
+            options={name: value for name, value in options.items() if value is not None},
+        )
+
+    @property
+    def name(self) -> str:
+        """The word that was given, for tables and ledger ids."""
+        return f"{self.backend}:{self.argument}" if self.argument else self.backend
+
+    def as_config(self) -> dict[str, Any]:
+        """The spec as JSON values, for configurations and hashes."""
+        return {
+            "backend": self.backend,
+            "argument": self.argument,
+            **({"options": self.options} if self.options else {}),
+        }

@@ -1,0 +1,1 @@
+"""Running and scoring: resumable stages over a RUN folder."""

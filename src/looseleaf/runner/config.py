@@ -1,0 +1,138 @@
+"""`RunConfig` and `ScoreConfig`: one frozen configuration a run, saved beside its trajectories."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from looseleaf.errors import RunError
+from looseleaf.models.role_spec import RoleSpec
+from looseleaf.protocol import PROTOCOLS, Protocol
+
+__all__ = ["DataConfig", "RunConfig", "ScoreConfig", "check_same_config"]
+
+EMBEDDED = RoleSpec(backend="embedded")
+NONE = RoleSpec(backend="none")
+DEFAULT_CONCURRENCY = 8
+"""Questions in flight at once; the embedded model gains nothing from it, a model server does."""
+
+
+class DataConfig(msgspec.Struct, frozen=True, kw_only=True):
+    """Which questions over which documents.
+
+    Attributes:
+        benchmark: canonical benchmark name, or the path of one's own question file.
+        path: data folder, or the documents folder of one's own questions.
+        options: loader options, e.g. an overlay.
+    """
+
+    benchmark: str
+    path: str
+    options: dict[str, Any] = {}
+
+
+class RunConfig(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that decides what a run does.
+
+    Attributes:
+        data: questions and documents.
+        policy: who acts.
+        protocol: the rules.
+        retriever: name of the retriever.
+        limit: at most so many questions, in order; `None` = all.
+        ids: only these question ids; empty = all.
+        samples: trajectories a question.
+        seed: base seed; sample i of a question gets `seed + i`.
+        strict: questions without their document count as unscored instead of being left out and counted.
+        concurrency: questions in flight; does not change results.
+        step_of_training: optimiser step of the policy, for runs made in training.
+    """
+
+    data: DataConfig
+    policy: RoleSpec = EMBEDDED
+    protocol: Protocol = PROTOCOLS["awm"]
+    retriever: str = "bm25"
+    limit: int | None = None
+    ids: tuple[str, ...] = ()
+    samples: int = 1
+    seed: int = 0
+    strict: bool = False
+    concurrency: int = DEFAULT_CONCURRENCY
+    step_of_training: int | None = None
+
+    def as_tables(self) -> dict[str, Any]:
+        """The configuration as the tables of `config.toml`."""
+        return {
+            "data": msgspec.to_builtins(self.data),
+            "protocol": msgspec.to_builtins(self.protocol),
+            "retriever": {"name": self.retriever},
+            "roles": {"policy": self.policy.as_config()},
+            "run": {
+                "limit": self.limit,
+                "ids": list(self.ids),
+                "samples": self.samples,
+                "seed": self.seed,
+                "strict": self.strict,
+                "concurrency": self.concurrency,
+                "step_of_training": self.step_of_training,
+            },
+        }
+
+
+class ScoreConfig(msgspec.Struct, frozen=True, kw_only=True):
+    """How stored trajectories are read and scored; none of it runs the agent.
+
+    Attributes:
+        scorer: canonical scorer name, or empty for the benchmark's official one.
+        extractor: who turns responses into short answers; `none` takes them as they are.
+        readers: who answers from memory alone; the first is the headline reader.
+        judge: who judges, for judge scorers.
+        threshold: above what a graded score counts as correct in the cells.
+    """
+
+    scorer: str = ""
+    extractor: RoleSpec = EMBEDDED
+    readers: tuple[RoleSpec, ...] = (EMBEDDED,)
+    judge: RoleSpec = NONE
+    threshold: str = ">0"
+
+    def as_tables(self) -> dict[str, Any]:
+        """The configuration as the `[score]` table of `config.toml` and its roles."""
+        return {
+            "scorer": self.scorer,
+            "threshold": self.threshold,
+            "extractor": self.extractor.as_config(),
+            "readers": [reader.as_config() for reader in self.readers],
+            "judge": self.judge.as_config(),
+        }
+
+
+FREE_KEYS = {("run", "concurrency")}
+"""Settings that may change between sessions of one run because no result depends on them."""
+
+
+def check_same_config(stored: dict[str, Any], wanted: dict[str, Any], where: str) -> None:
+    """Refuse to continue a run under other settings.
+
+    Raises:
+        RunError: a setting differs; it is named.
+    """
+    before, now = _flat(stored), _flat(wanted)
+    for key in sorted(before.keys() | now.keys()):
+        if key not in FREE_KEYS and key[0] != "score" and before.get(key) != now.get(key):
+            name = ".".join(key)
+            raise RunError(
+                f"{where} was made with {name} = {before.get(key)!r} and not {now.get(key)!r}; "
+                "choose another --out or go back to the old setting."
+            )
+
+
+def _flat(tables: dict[str, Any], prefix: tuple[str, ...] = ()) -> dict[tuple[str, ...], Any]:
+    flat: dict[tuple[str, ...], Any] = {}
+    for key, value in tables.items():
+        if isinstance(value, dict):
+            flat.update(_flat(value, (*prefix, key)))
+        elif value is not None:
+            flat[(*prefix, key)] = value
+    return flat

@@ -1,0 +1,71 @@
+"""`Library`: the documents of a run, opened and indexed once, the least recently used dropped first."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import NamedTuple
+
+from looseleaf.benchmarks.question_set import QuestionSet
+from looseleaf.document import Document, PageStore
+from looseleaf.errors import ConfigError
+from looseleaf.question import Question
+from looseleaf.retrieval import BM25Retriever, GoldPagesRetriever, Retriever
+
+__all__ = ["RETRIEVERS", "Library", "OpenDocument"]
+
+OPEN_DOCUMENTS = 16
+"""Documents kept open: more than questions are usually in flight, since questions of one document follow each other."""
+
+RETRIEVERS: dict[str, Callable[[], Retriever]] = {"bm25": BM25Retriever}
+"""Retrievers by name; `gold-pages` is made for each question."""
+
+
+class OpenDocument(NamedTuple):
+    """A document and its indexed retriever."""
+
+    document: Document
+    retriever: Retriever
+
+
+class Library:
+    """Opens documents on demand; safe for several threads."""
+
+    def __init__(self, question_set: QuestionSet, retriever: str, store: PageStore) -> None:
+        if retriever not in RETRIEVERS and retriever != GoldPagesRetriever.name:
+            names = ", ".join([*RETRIEVERS, GoldPagesRetriever.name])
+            raise ConfigError(f"There is no retriever {retriever!r}; use one of {names}.")
+        self._question_set = question_set
+        self._retriever = retriever
+        self._store = store
+        self._open: OrderedDict[str, OpenDocument] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def open(self, question: Question) -> OpenDocument:
+        """The question's own document with a retriever over it.
+
+        Raises:
+            DocumentError: it cannot be opened.
+        """
+        with self._lock:
+            found = self._open.get(question.doc_id) or self._open_new(question)
+            self._open[question.doc_id] = found
+            self._open.move_to_end(question.doc_id)
+            if len(self._open) > OPEN_DOCUMENTS:
+                self._open.popitem(last=False)
+        return self._for_question(question, found)
+
+    def _open_new(self, question: Question) -> OpenDocument:
+        path = self._question_set.path_of(question)
+        document = Document.open(path, store=self._store, doc_id=question.doc_id)
+        retriever = RETRIEVERS.get(self._retriever, BM25Retriever)()
+        retriever.index(document)
+        return OpenDocument(document, retriever)
+
+    def _for_question(self, question: Question, found: OpenDocument) -> OpenDocument:
+        if self._retriever != GoldPagesRetriever.name:
+            return found
+        gold = GoldPagesRetriever(question.evidence_pages or ())
+        gold.index(found.document)
+        return OpenDocument(found.document, gold)
