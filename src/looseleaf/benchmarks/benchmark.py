@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from looseleaf.benchmarks.folder import DocumentFolder
 from looseleaf.benchmarks.overlay import apply_overlay
@@ -46,7 +46,8 @@ class Conversion:
     """A source's rows as questions.
 
     Attributes:
-        questions: one for each row kept, in order.
+        questions: those of the rows kept, in order; the ids may skip rows but not repeat.
+        places: where each question stands in the annotation file, for messages.
         version: which release this is.
         split: name of the split.
         notes: warnings, one sentence each.
@@ -55,6 +56,7 @@ class Conversion:
     """
 
     questions: tuple[Question, ...]
+    places: tuple[str, ...]
     version: str
     split: str
     notes: tuple[str, ...] = ()
@@ -70,10 +72,12 @@ class Benchmark:
         name: canonical name.
         title: name in running text.
         origin: repositories and paper that the rules come from.
-        patterns: file name patterns of the annotations, matched in lower case without `_` and `-`; the first
-            pattern that matches any file wins, and of several files the largest.
+        patterns: file name patterns of the annotations (`|` between alternatives), matched in lower case
+            without `_` and `-`; the first that matches any file wins, and of several files the largest.
         convert: rows to questions.
         options: options beyond `COMMON_OPTIONS`, with what they do.
+        folders: where the documents are, below the data folder.
+        first_index: number of the first page in the names of page images; `None` = 0, or 1 if no image is 0.
     """
 
     name: str
@@ -82,6 +86,8 @@ class Benchmark:
     patterns: tuple[str, ...]
     convert: Callable[[Request], Conversion]
     options: Mapping[str, str] = field(default_factory=dict)
+    folders: tuple[str, ...] = ("documents", "pages")
+    first_index: Literal[0, 1] | None = None
 
     def load(self, data: Path, **options: Any) -> QuestionSet:
         """Read the annotations in `data` and find the documents; no document is opened.
@@ -101,15 +107,16 @@ class Benchmark:
             data=data,
             annotation=annotation,
             conversion=conversion,
-            folders=(data / "documents", data / "pages"),
+            folders=tuple(data / name for name in self.folders),
             options=options,
             overlay=applied,
             notes=notes,
+            first_index=self.first_index,
         )
         if options.get("require_documents", True) and not loaded.documents:
+            places = " or ".join(readable(str(data / name)) for name in self.folders)
             raise DataError(
-                f"no document of {self.title} is in {data / 'documents'} or {data / 'pages'}; "
-                "put the PDFs there, named as in the annotations."
+                f"no document of {self.title} is in {places}; put the documents there, named as in the annotations."
             )
         return loaded
 
@@ -127,7 +134,7 @@ class Benchmark:
             return _named_file(data, chosen), ()
         files = sorted(path for path in data.iterdir() if path.is_file())
         for pattern in self.patterns:
-            if fitting := [path for path in files if fnmatchcase(_plain(path.name), pattern)]:
+            if fitting := [path for path in files if _fits(path.name, pattern)]:
                 return _largest(fitting, data)
         expected = ", ".join(self.patterns)
         raise DataError(
@@ -145,6 +152,7 @@ def assemble(
     options: Mapping[str, Any],
     overlay: AppliedOverlay | None = None,
     notes: tuple[str, ...] = (),
+    first_index: Literal[0, 1] | None = None,
 ) -> QuestionSet:
     """Match the questions with the documents below `folders`.
 
@@ -154,12 +162,10 @@ def assemble(
     if not conversion.questions:
         raise DataError(f"{readable(annotation.path.name)} holds no question; check the file.")
     folder = DocumentFolder(data, folders)
-    where = {row.index: row.where for row in annotation.rows}
     found: dict[str, Path | None] = {}
-    for question in conversion.questions:
+    for question, place in zip(conversion.questions, conversion.places, strict=True):
         if question.doc_id not in found:
-            row = int(question.question_id.rpartition(":")[2])
-            found[question.doc_id] = folder.find(question.doc_id, where[row])
+            found[question.doc_id] = folder.find(question.doc_id, place)
     documents = {doc_id: path for doc_id, path in found.items() if path is not None}
     annotations = {readable(annotation.path.name): annotation.sha256, **conversion.used}
     return QuestionSet(
@@ -176,6 +182,7 @@ def assemble(
         notes=(*notes, *conversion.notes),
         options={key: _plain_option(value) for key, value in options.items()},
         oracle=conversion.oracle,
+        first_index=first_index,
         overlay=overlay,
     )
 
@@ -188,8 +195,9 @@ def digest(annotations: Mapping[str, str]) -> str:
     return hashlib.sha256(lines.encode()).hexdigest()
 
 
-def _plain(name: str) -> str:
-    return name.lower().replace("_", "").replace("-", "")
+def _fits(name: str, pattern: str) -> bool:
+    plain = name.lower().replace("_", "").replace("-", "")
+    return any(fnmatchcase(plain, alternative) for alternative in pattern.split("|"))
 
 
 def _plain_option(value: Any) -> Any:

@@ -19,7 +19,7 @@ from looseleaf.errors import DataError
 
 __all__ = ["IMAGE_SUFFIXES", "DocumentFolder", "normalised_name"]
 
-IMAGE_SUFFIXES = frozenset({".png", ".jpg", ".jpeg"})
+IMAGE_SUFFIXES = frozenset({".png", ".jpg", ".jpeg", ".webp", ".tif", ".tiff"})
 """Files that make a folder a document of page images."""
 
 _BLANK = re.compile(r"[\s_/\\:?*\"<>|]+")

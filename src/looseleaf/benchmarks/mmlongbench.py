@@ -14,12 +14,20 @@ __all__ = ["BENCHMARK", "RELEASES", "convert_row", "version_of"]
 RELEASES: Mapping[str, str] = {
     "4ffadad60b18cd7ede864155f3e8a366fe4deec2189b3d0a25691b7df4b839e8": "v1-1082 (2025-09-24)",
     "32879fb5ce06fa085c052f5a2cd03c4c93c84f4bf301fbe89f55e69dbfbf618a": "v1-1082 (2024-07-15)",
+    "ed771241fa1916659ded272997011e0496cf3ca86ed339bc6a1ace1447b51529": "v2-1071 (3aba3c6)",
     "35ff1e81ed4b598ae5966652eb698f78ac4b1bdffcaf9285b55e87c925f43d57": "v1-1091 (2024-07-09)",
 }
-"""Our names for `data/samples.json` of mayubo2333/MMLongBench-Doc at a5cf967, 88b5f09 and 04524e7, by sha256."""
+"""Names of the known `data/samples.json` by sha256: mayubo2333/MMLongBench-Doc at a5cf967, 88b5f09 and 04524e7,
+and VectifyAI/MMLongBench-Doc-V2 (arXiv 2608.03397) at 3aba3c6."""
 
-_BY_ROWS: Mapping[int, str] = {1082: "v1-1082 (other bytes)", 1091: "v1-1091 (other bytes)"}
-"""Releases that are recognised by their row count where the file was written anew by another tool."""
+_BY_ROWS: Mapping[int, str] = {
+    1071: "v2-1071 (other bytes)",
+    1073: "v1-1073 (MDocAgent's copy)",
+    1082: "v1-1082 (other bytes)",
+    1091: "v1-1091 (other bytes)",
+}
+"""Releases that are recognised by their row count where the file was written anew by another tool; MDocAgent's
+copy lacks the nine rows of one document."""
 
 
 def version_of(annotation: Annotation) -> str:
@@ -61,9 +69,10 @@ def _convert(request: Request) -> Conversion:
     version = version_of(request.annotation)
     notes: tuple[str, ...] = ()
     if version not in RELEASES.values():
-        notes = ("The annotation file is none of the three official releases; numbers may not compare.",)
+        notes = ("The annotation file is none of the official releases; numbers may not compare.",)
     return Conversion(
         questions=tuple(convert_row(row, "mmlongbench-doc", "test") for row in request.annotation.rows),
+        places=tuple(row.where for row in request.annotation.rows),
         version=version,
         split="test",
         notes=notes,

@@ -51,6 +51,7 @@ def load_questions(path: Path, docs: Path) -> QuestionSet:
     name = readable(path.stem)
     conversion = Conversion(
         questions=tuple(_question(row, name) for row in annotation.rows),
+        places=tuple(row.where for row in annotation.rows),
         version=f"own ({len(annotation.rows)} rows)",
         split="own",
     )

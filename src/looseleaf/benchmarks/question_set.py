@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
+from looseleaf.document import Document, PageStore
 from looseleaf.errors import DataError
 from looseleaf.question import Question
 
@@ -50,6 +51,7 @@ class QuestionSet:
         options: options that the set was loaded with.
         oracle: what this input tells the agent beyond the document, e.g. `{"page_window": "official-30"}`.
         overlay: corrections that were applied, or `None` for the source's rows as they are.
+        first_index: number of the first page in the names of page images, where the source fixes it.
     """
 
     name: str
@@ -66,6 +68,7 @@ class QuestionSet:
     options: Mapping[str, Any] = field(default_factory=dict)
     oracle: Mapping[str, Any] = field(default_factory=dict)
     overlay: AppliedOverlay | None = None
+    first_index: Literal[0, 1] | None = None
 
     def __len__(self) -> int:
         return len(self.questions)
@@ -100,6 +103,24 @@ class QuestionSet:
                 f'{question.question_id}: the document "{question.doc_id}" is not in {self.data}; add it.'
             )
         return self.documents[question.doc_id]
+
+    def window_of(self, question: Question) -> tuple[int, int] | None:
+        """The page window that this set restricts the question to, or `None` for the whole document.
+
+        `Question.window` is what the source says; it binds only where the set was loaded with a page window.
+        """
+        return question.window if "page_window" in self.oracle else None
+
+    def open(self, question: Question, store: PageStore | None = None) -> Document:
+        """The question's document, opened.
+
+        Raises:
+            DataError: the document is not present.
+            DocumentError: it cannot be opened.
+        """
+        first_index = "auto" if self.first_index is None else self.first_index
+        path = self.path_of(question)
+        return Document.open(path, store=store, doc_id=question.doc_id, first_index=first_index)
 
     def only(self, questions: Iterable[Question]) -> QuestionSet:
         """The same set restricted to `questions`; documents and provenance stay."""

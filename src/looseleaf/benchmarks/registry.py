@@ -7,15 +7,29 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from looseleaf.benchmarks import mmlongbench
+from looseleaf.benchmarks import doc750k, fetatab, longdocurl, mmlongbench, papertab, papertext, procedural
 from looseleaf.benchmarks.benchmark import Benchmark
+from looseleaf.benchmarks.dude import DUDE, DUDE_SUB
 from looseleaf.benchmarks.question_set import QuestionSet
 from looseleaf.errors import ConfigError
 
 __all__ = ["BENCHMARKS", "canonical_name", "get_benchmark", "load_benchmark"]
 
 BENCHMARKS: Mapping[str, Benchmark] = MappingProxyType(
-    {benchmark.name: benchmark for benchmark in (mmlongbench.BENCHMARK,)}
+    {
+        benchmark.name: benchmark
+        for benchmark in (
+            mmlongbench.BENCHMARK,
+            longdocurl.BENCHMARK,
+            papertab.BENCHMARK,
+            papertext.BENCHMARK,
+            fetatab.BENCHMARK,
+            DUDE,
+            DUDE_SUB,
+            procedural.BENCHMARK,
+            doc750k.BENCHMARK,
+        )
+    }
 )
 """Every benchmark by its canonical name."""
 
