@@ -152,7 +152,7 @@ def _question(row: Row, shape: Shape) -> Question:
         row.fail('"answer" must not be null; write "Not answerable" for an unanswerable question.')
     if shape is Shape.MOLORAG:
         label = _OFFICIAL_LABELS.get(label, label)
-        answer = typed_gold(row.text("answer"), label)
+        answer = typed_gold(row.optional_text("answer"), label)
     return Question(
         question_id=f"{_NAME}:{row.index}",
         native_id=row.text("question_id", "id"),

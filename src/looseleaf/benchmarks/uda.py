@@ -50,9 +50,7 @@ def uda_benchmark(name: str, title: str, stems: tuple[str, ...], rows: int, text
             places=tuple(row.where for row in listed),
             version=f"{_shape(listed[0]) if listed else 'empty'} ({len(listed)} rows)",
             split=_SPLIT,
-            notes=()
-            if len(listed) == rows
-            else (f"{len(listed)} rows; MDocAgent's evaluation set has {rows}.",),
+            notes=_notes(listed, rows),
         )
 
     return Benchmark(
