@@ -8,16 +8,13 @@ import pypdfium2
 import pypdfium2.raw as pdfium
 
 from .facts import PageFacts, PageImage, RenderSettings
-from .limits import MAX_PAGE_CHARACTERS, MAX_PAGES
+from .limits import MAX_PAGES
 from .raster import encode, fitting_scale
 from .refusal import Refusal
-from .text import tidy
+from .rows import lay_out
+from .words import read_lines
 
 __all__ = ["PdfFile"]
-
-_HEADER = b"%PDF-"
-_HEADER_WITHIN = 1024
-"""The header may start anywhere in the first 1,024 bytes (ISO 32000-1, Annex H.3, note 13)."""
 
 
 class PdfFile:
@@ -50,14 +47,15 @@ class PdfFile:
             page = self._page(index)
         except Refusal as refusal:
             return PageFacts("", width, height, str(refusal))
-        with_text = page.get_textpage()
+        textpage = page.get_textpage()
         try:
-            return PageFacts(_text(with_text), width, height)
+            text = lay_out(read_lines(textpage))
         except Refusal as refusal:
             return PageFacts("", width, height, str(refusal))
         finally:
-            with_text.close()
+            textpage.close()
             page.close()
+        return PageFacts(_whole(text), width, height)
 
     def render(self, index: int, settings: RenderSettings) -> PageImage:
         """Render a page, with annotations and filled-in form fields."""
@@ -96,9 +94,6 @@ def _why(code: int | None) -> str:
     return "is damaged or cut short; download or export it again"
 
 
-def _text(textpage: Any) -> str:
-    if textpage.count_chars() > MAX_PAGE_CHARACTERS:
-        raise Refusal(
-            f"has more than {MAX_PAGE_CHARACTERS:,} characters of text; re-save the file without it"
-        )
-    return tidy(textpage.get_text_range())
+def _whole(text: str) -> str:
+    """Text with surrogate pairs as the characters they stand for."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")

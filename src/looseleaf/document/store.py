@@ -17,6 +17,7 @@ import msgspec
 from ..errors import DocumentError
 from .cache import Cache, default_root
 from .facts import JPEG_QUALITY, DocumentFacts, PageFacts, PageImage, RenderSettings
+from .hyphens import join_divided
 from .limits import Limits
 from .messages import Opened, Page, ReadFile, Rendered, RenderPage, Request
 from .process import WorkerLost, WorkerProcess
@@ -25,7 +26,7 @@ from .source import Source
 
 __all__ = ["PageStore", "default_store"]
 
-TEXT_VERSION = 1
+TEXT_VERSION = 2
 """Version of text extraction; raise it when the text of a page may change, and cached texts are read anew."""
 
 RENDER_VERSION = 1
@@ -119,7 +120,9 @@ class PageStore:
             labels += facts.labels
             pages += facts.pages
         self.documents_opened += 1
-        return DocumentFacts(tuple(labels), tuple(pages))
+        texts = join_divided(page.text for page in pages)
+        joined = (msgspec.structs.replace(page, text=text) for page, text in zip(pages, texts, strict=True))
+        return DocumentFacts(tuple(labels), tuple(joined))
 
     def _read_image(self, source: Source, file: str) -> DocumentFacts:
         """One page of a folder; an image that cannot be used costs only its own page."""
