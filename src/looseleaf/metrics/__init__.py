@@ -3,7 +3,7 @@
 from looseleaf.metrics.catalogue import METRICS, metric_named
 from looseleaf.metrics.metric import UNDEFINED, UNSCORED, Metric, Ratio
 from looseleaf.metrics.row import Row, rows_of
-from looseleaf.metrics.table import MetricValue, MetricTable, evaluate, evaluate_rows
+from looseleaf.metrics.table import MetricTable, MetricValue, evaluate, evaluate_rows
 
 __all__ = [
     "METRICS",

@@ -1,0 +1,5 @@
+"""`python -m looseleaf`."""
+
+from looseleaf.cli.app import main
+
+main()

@@ -1,0 +1,5 @@
+"""`python -m looseleaf.cli`."""
+
+from looseleaf.cli.app import main
+
+main()

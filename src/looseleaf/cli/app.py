@@ -1,0 +1,78 @@
+"""The application: verbs, and how errors leave it."""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from looseleaf.cli.ask import ask
+from looseleaf.cli.demo import demo
+from looseleaf.cli.evaluate import eval_, report, run, score
+from looseleaf.cli.options import print_version
+from looseleaf.errors import LooseleafError, UserError
+
+__all__ = ["app", "main"]
+
+USER_MISTAKE = 2
+"""Exit status for something the user gave that cannot be used."""
+FAULT = 1
+"""Exit status for something that failed under way: rows are unscored, the same command goes on."""
+INTERRUPTED = 130
+"""Exit status after an interrupt, as shells use it (128 + SIGINT)."""
+
+EPILOG = """
+**First steps**
+
+`looseleaf demo` — bundled documents, three note-writers, scored and reported in seconds; no key, no GPU.
+
+`looseleaf ask report.pdf "What was the revenue in 2023?"` — answer, findings with pages, and whether they suffice.
+
+`looseleaf eval mmlongbench-doc --data DIR --out RUN` — run, score and report a benchmark; the same command resumes.
+"""
+
+app = typer.Typer(
+    name="looseleaf",
+    help="The bench for long-document question answering agents: answers, navigation, and whether the memory alone can answer.",
+    epilog=EPILOG,
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+@app.callback()
+def _root(
+    version: bool = typer.Option(
+        False, "--version", help="Print the version.", callback=print_version, is_eager=True
+    ),
+) -> None:
+    """Options of the command itself."""
+
+
+app.command("demo")(demo)
+app.command("ask")(ask)
+app.command("eval")(eval_)
+app.command("run")(run)
+app.command("score")(score)
+app.command("report")(report)
+
+
+def main() -> None:
+    """Run the command; user mistakes are one sentence and exit status 2, never a traceback."""
+    try:
+        app()
+    except UserError as problem:
+        _say(problem)
+        sys.exit(USER_MISTAKE)
+    except LooseleafError as problem:
+        _say(problem)
+        sys.exit(FAULT)
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+
+
+def _say(problem: LooseleafError) -> None:
+    typer.echo(f"looseleaf: {problem}", err=True)

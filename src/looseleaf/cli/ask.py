@@ -1,0 +1,144 @@
+"""`looseleaf ask`: one question about one document."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from looseleaf.cli import options as o
+from looseleaf.errors import ConfigError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from looseleaf.document import Document
+    from looseleaf.models.role_spec import RoleSpec
+    from looseleaf.protocol import Protocol
+    from looseleaf.trajectory import Trajectory
+
+__all__ = ["ask"]
+
+
+def ask(
+    document: Annotated[Path, typer.Argument(help="A PDF, an image, or a folder of page images.")],
+    question: Annotated[str, typer.Argument(help="What you want to know.")],
+    policy: o.PolicyOption = "embedded",
+    reader: Annotated[
+        str,
+        typer.Option("--reader", help=f"Who checks the findings: {o.ROLE_HELP}.", rich_help_panel="Roles"),
+    ] = "embedded",
+    base_url: o.BaseUrlOption = None,
+    protocol: o.ProtocolOption = "awm",
+    max_turns: o.MaxTurnsOption = None,
+) -> None:
+    """Ask a document: the answer, the findings with their pages, and whether the findings alone give the same answer."""
+    import asyncio
+
+    from looseleaf.cli.console import console
+    from looseleaf.document import Document
+    from looseleaf.models.role_spec import RoleSpec
+    from looseleaf.protocol import named_protocol
+
+    if not question.strip():
+        raise ConfigError("The question is empty; write what you want to know in quotation marks.")
+    if protocol == "ep-given":
+        raise ConfigError(
+            "ep-given needs annotated gold pages, which a question of your own has not; use --protocol awm."
+        )
+    rules = named_protocol(protocol, max_turns=max_turns)
+    policy_spec, reader_spec = (
+        RoleSpec.parse(text, base_url=base_url if text.startswith("openai:") else None)
+        for text in (policy, reader)
+    )
+    out = console()
+    opened = Document.open(document)
+    _warn_without_text(out, opened, policy_spec)
+    trajectory = asyncio.run(_ask(opened, question, policy_spec, rules))
+    _print(out, opened, trajectory)
+    if rules.memory != "none":
+        asyncio.run(_check_memory(out, trajectory, reader_spec))
+
+
+async def _ask(document: Document, question: str, policy: RoleSpec, rules: Protocol) -> Trajectory:
+    from looseleaf.agent import run_agent
+    from looseleaf.environment import Environment
+    from looseleaf.models.registry import make_policy
+    from looseleaf.question import Question
+    from looseleaf.retrieval import BM25Retriever
+
+    asked = Question(
+        question_id="ask:0",
+        native_id="0",
+        benchmark="ask",
+        split="",
+        doc_id=document.doc_id,
+        question=question,
+        references=(),
+        answer_format="",
+    )
+    retriever = BM25Retriever()
+    retriever.index(document)
+    return await run_agent(make_policy(policy), Environment(asked, document, retriever, rules))
+
+
+def _warn_without_text(out: Console, document: Document, policy: RoleSpec) -> None:
+    from looseleaf.document import MIN_TEXT_CHARACTERS
+
+    bare = [n for n, text in enumerate(document.texts(), 1) if len(text.strip()) < MIN_TEXT_CHARACTERS]
+    if not bare or policy.backend != "embedded":
+        return
+    which = (
+        "no page"
+        if len(bare) == document.page_count
+        else f"{document.page_count - len(bare)} of {document.page_count} pages"
+    )
+    out.print(
+        f"[yellow]Note:[/yellow] {which} of this document have a text layer, and the embedded policy is a text-and-OCR "
+        "baseline that cannot see images. Add a model that can: --policy openai:MODEL --base-url URL.",
+        highlight=False,
+    )
+
+
+def _print(out: Console, document: Document, trajectory: Trajectory) -> None:
+    from rich.markup import escape
+
+    answer = trajectory.answer if trajectory.answer is not None else f"no answer ({trajectory.stop_reason})"
+    out.print(f"[bold]Answer:[/bold] {escape(answer)}", highlight=False)
+    if trajectory.error:
+        out.print(f"[red]{escape(trajectory.error)}[/red]", highlight=False)
+    out.print(f"[bold]Findings:[/bold]{'' if trajectory.memory else ' none'}")
+    for finding in trajectory.memory:
+        out.print(f"  {_page_name(document, finding.source_page)}: {escape(finding.text)}", highlight=False)
+    pages = ", ".join(str(page) for page in trajectory.shown_pages) or "none"
+    out.print(
+        f"[dim]Pages looked at: {pages} of {document.page_count}; {trajectory.turns} turns.[/dim]",
+        highlight=False,
+    )
+
+
+def _page_name(document: Document, page: int) -> str:
+    label = document.label(page)
+    return f"page {page}" if label == str(page) else f"page {page} (printed {label})"
+
+
+async def _check_memory(out: Console, trajectory: Trajectory, spec: RoleSpec) -> None:
+    from rich.markup import escape
+
+    from looseleaf.agent import resolved
+    from looseleaf.models.registry import make_reader
+
+    reading = await resolved(make_reader(spec).read(trajectory.question, trajectory.working_memory))
+    same = _normalised(reading.text) == _normalised(trajectory.answer or "")
+    verdict = (
+        "[green]yes[/green]" if same else f"[red]no[/red], from the findings alone: {escape(reading.text)}"
+    )
+    out.print(
+        f"[bold]Do the findings alone give this answer?[/bold] {verdict}  [dim](reader: {spec.name})[/dim]",
+        highlight=False,
+    )
+
+
+def _normalised(text: str) -> str:
+    return " ".join(text.lower().split()).strip(" .")

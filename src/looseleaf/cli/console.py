@@ -1,0 +1,42 @@
+"""Consoles and progress bars."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+
+__all__ = ["console", "progress_bars"]
+
+WIDTH = 110
+"""Width of tables where the output is not a terminal."""
+
+
+def console() -> Console:
+    """Standard output; as wide as the terminal, or `WIDTH` where there is none."""
+    made = Console()
+    return made if made.is_terminal else Console(width=WIDTH)
+
+
+@contextmanager
+def progress_bars() -> Iterator[Callable[[str, int, int], None]]:
+    """A function (stage, finished, total) that draws one bar a stage on standard error."""
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    )
+    tasks: dict[str, TaskID] = {}
+
+    def update(stage: str, finished: int, total: int) -> None:
+        if stage not in tasks:
+            tasks[stage] = bar.add_task(stage, total=total)
+        bar.update(tasks[stage], completed=finished, total=total)
+
+    with bar:
+        yield update

@@ -1,0 +1,275 @@
+"""`looseleaf eval`, and its parts `run`, `score` and `report`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from looseleaf.cli import options as o
+from looseleaf.errors import ConfigError
+
+if TYPE_CHECKING:
+    from looseleaf.models.role_spec import RoleSpec
+    from looseleaf.runner.config import DataConfig, RunConfig, ScoreConfig
+    from looseleaf.runner.execute import RunOutcome
+    from looseleaf.runstore import Run
+
+__all__ = ["eval_", "report", "run", "score"]
+
+RunArgument = Annotated[Path, typer.Argument(help="A RUN folder.")]
+WhatArgument = Annotated[str, typer.Argument(help="A benchmark's name, or your own questions as JSON lines.")]
+
+UNSCORED_EXIT = 1
+"""Exit status when rows are unscored because something failed."""
+
+
+def eval_(
+    what: WhatArgument,
+    data: o.DataOption = None,
+    docs: o.DocsOption = None,
+    out: o.OutOption = None,
+    policy: o.PolicyOption = "embedded",
+    reader: o.ReaderOption = ["embedded"],  # noqa: B006  (typer copies defaults)
+    extractor: o.ExtractorOption = "embedded",
+    judge: o.JudgeOption = "none",
+    base_url: o.BaseUrlOption = None,
+    protocol: o.ProtocolOption = "awm",
+    retriever: o.RetrieverOption = "bm25",
+    max_turns: o.MaxTurnsOption = None,
+    limit: o.LimitOption = None,
+    ids: o.IdsOption = [],  # noqa: B006
+    samples: o.SamplesOption = 1,
+    seed: o.SeedOption = 0,
+    strict: o.StrictOption = False,
+    concurrency: o.ConcurrencyOption = 8,
+    scorer: o.ScorerOption = "",
+    threshold: o.ThresholdOption = ">0",
+) -> None:
+    """Run an agent on a benchmark or on your own questions, score it, and report.
+
+    The same command resumes: finished questions are never run twice.
+    """
+    run_config = _run_config(
+        what,
+        data,
+        docs,
+        policy,
+        base_url,
+        protocol,
+        retriever,
+        max_turns,
+        limit,
+        ids,
+        samples,
+        seed,
+        strict,
+        concurrency,
+    )
+    score_config = _score_config(scorer, extractor, reader, judge, base_url, threshold)
+    outcome = _execute(run_config, out or _default_out(run_config))
+    _score_and_report(outcome.run, score_config, outcome)
+
+
+def run(
+    what: WhatArgument,
+    data: o.DataOption = None,
+    docs: o.DocsOption = None,
+    out: o.OutOption = None,
+    policy: o.PolicyOption = "embedded",
+    base_url: o.BaseUrlOption = None,
+    protocol: o.ProtocolOption = "awm",
+    retriever: o.RetrieverOption = "bm25",
+    max_turns: o.MaxTurnsOption = None,
+    limit: o.LimitOption = None,
+    ids: o.IdsOption = [],  # noqa: B006
+    samples: o.SamplesOption = 1,
+    seed: o.SeedOption = 0,
+    strict: o.StrictOption = False,
+    concurrency: o.ConcurrencyOption = 8,
+) -> None:
+    """Only run the agent; `looseleaf score RUN` scores what is stored."""
+    config = _run_config(
+        what,
+        data,
+        docs,
+        policy,
+        base_url,
+        protocol,
+        retriever,
+        max_turns,
+        limit,
+        ids,
+        samples,
+        seed,
+        strict,
+        concurrency,
+    )
+    outcome = _execute(config, out or _default_out(config))
+    _exit_on_faults(outcome.faults, outcome.interrupted)
+
+
+def score(
+    run_folder: RunArgument,
+    reader: o.ReaderOption = ["embedded"],  # noqa: B006
+    extractor: o.ExtractorOption = "embedded",
+    judge: o.JudgeOption = "none",
+    base_url: o.BaseUrlOption = None,
+    scorer: o.ScorerOption = "",
+    threshold: o.ThresholdOption = ">0",
+) -> None:
+    """Score a stored run again with another scorer, extractor, judge or reader; the agent is not run."""
+    from looseleaf.runstore import Run
+
+    config = _score_config(scorer, extractor, reader, judge, base_url, threshold)
+    _score_and_report(Run.open(run_folder), config, None)
+
+
+def report(
+    run_folders: Annotated[list[Path], typer.Argument(help="One or more RUN folders.")],
+    score_id: Annotated[
+        str | None, typer.Option("--score", help="Ledger of scores; the newest by default.")
+    ] = None,
+    reading_id: Annotated[
+        str | None, typer.Option("--reading", help="Ledger of readings; the newest by default.")
+    ] = None,
+    threshold: o.ThresholdOption = ">0",
+) -> None:
+    """Print the report of stored runs, and write it as Markdown and JSON into each run."""
+    from looseleaf.cli.console import console
+    from looseleaf.report import build_report, print_comparison, print_report, write_report
+    from looseleaf.runstore import Run
+
+    out = console()
+    reports = []
+    for folder in run_folders:
+        stored = Run.open(folder)
+        built = build_report(stored, score_id=score_id, reading_id=reading_id, threshold=threshold)
+        print_report(out, built)
+        out.print(f"[dim]{write_report(stored, built)[1]}[/dim]\n")
+        reports.append(built)
+    if len(reports) > 1:
+        print_comparison(out, reports)
+
+
+def _run_config(
+    what: str,
+    data: Path | None,
+    docs: Path | None,
+    policy: str,
+    base_url: str | None,
+    protocol: str,
+    retriever: str,
+    max_turns: int | None,
+    limit: int | None,
+    ids: list[str],
+    samples: int,
+    seed: int,
+    strict: bool,
+    concurrency: int,
+) -> RunConfig:
+    from looseleaf.protocol import named_protocol
+    from looseleaf.runner.config import RunConfig
+
+    return RunConfig(
+        data=_data_config(what, data, docs),
+        policy=_spec(policy, base_url),
+        protocol=named_protocol(protocol, max_turns=max_turns),
+        retriever="gold-pages" if protocol == "ep-given" else retriever,
+        limit=limit,
+        ids=tuple(ids),
+        samples=samples,
+        seed=seed,
+        strict=strict,
+        concurrency=concurrency,
+    )
+
+
+def _data_config(what: str, data: Path | None, docs: Path | None) -> DataConfig:
+    from looseleaf.benchmarks import canonical_name
+    from looseleaf.runner.config import DataConfig
+
+    if Path(what).suffix in {".jsonl", ".json"}:
+        if docs is None:
+            raise ConfigError(f"Your questions {what} need their documents; add --docs DIR.")
+        return DataConfig(benchmark=what, path=str(docs))
+    if data is None:
+        raise ConfigError(f"The benchmark {what} needs its data folder; add --data DIR.")
+    return DataConfig(benchmark=canonical_name(what), path=str(data))
+
+
+def _score_config(
+    scorer: str, extractor: str, readers: list[str], judge: str, base_url: str | None, threshold: str
+) -> ScoreConfig:
+    from looseleaf.metrics.row import THRESHOLDS
+    from looseleaf.runner.config import ScoreConfig
+
+    if threshold not in THRESHOLDS:
+        raise ConfigError(f"There is no threshold {threshold!r}; use one of {', '.join(THRESHOLDS)}.")
+    return ScoreConfig(
+        scorer=scorer,
+        extractor=_spec(extractor, base_url),
+        readers=tuple(_spec(reader, base_url) for reader in readers),
+        judge=_spec(judge, base_url),
+        threshold=threshold,
+    )
+
+
+def _spec(text: str, base_url: str | None) -> RoleSpec:
+    from looseleaf.models.role_spec import RoleSpec
+
+    spec = RoleSpec.parse(text)
+    return RoleSpec.parse(text, base_url=base_url) if spec.backend == "openai" else spec
+
+
+def _default_out(config: RunConfig) -> Path:
+    from looseleaf.runstore import config_id
+
+    name = Path(config.data.benchmark).stem
+    return Path("runs") / config_id(name, config.as_tables())
+
+
+def _execute(config: RunConfig, out: Path) -> RunOutcome:
+    from looseleaf.cli.console import progress_bars
+    from looseleaf.runner.execute import execute
+
+    with progress_bars() as draw:
+        return execute(config, out, progress=lambda done, total: draw("agent", done, total))
+
+
+def _score_and_report(stored: Run, config: ScoreConfig, outcome: RunOutcome | None) -> None:
+    from looseleaf.cli.console import console, progress_bars
+    from looseleaf.report import build_report, print_report, write_report
+    from looseleaf.runner.score import score_run
+
+    with progress_bars() as draw:
+        scored = score_run(stored, config, progress=draw)
+    out = console()
+    reading_id = scored.reading_ids[0] if scored.reading_ids else None
+    built = build_report(stored, score_id=scored.score_id, reading_id=reading_id, threshold=config.threshold)
+    print_report(out, built)
+    _, markdown = write_report(stored, built)
+    out.print(f"[dim]{_session_line(stored)}[/dim]")
+    out.print(f"Report: {markdown}", markup=False)
+    _exit_on_faults(scored.unscored, outcome.interrupted if outcome else False)
+
+
+def _session_line(stored: Run) -> str:
+    session = stored.manifest.get("last_session", {})
+    return (
+        f"{session.get('finished_now', 0)} trajectories now, {session.get('finished_before', 0)} before; "
+        f"{session.get('pages_extracted', 0)} pages extracted, {session.get('pages_rendered', 0)} pages rendered"
+    )
+
+
+def _exit_on_faults(faults: int, interrupted: bool) -> None:
+    if interrupted:
+        typer.echo("looseleaf: interrupted; the same command goes on where it stopped.", err=True)
+        raise typer.Exit(130)
+    if faults:
+        typer.echo(
+            f"looseleaf: {faults} rows are unscored because something failed; the same command tries them again.",
+            err=True,
+        )
+        raise typer.Exit(UNSCORED_EXIT)

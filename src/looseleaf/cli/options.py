@@ -1,0 +1,117 @@
+"""Options that several verbs share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from looseleaf import __version__
+
+ROLE_HELP = "embedded, openai:MODEL, gguf:PATH or python:module:factory"
+
+PolicyOption = Annotated[
+    str,
+    typer.Option(
+        "--policy",
+        help=f"Who acts: {ROLE_HELP}; embedded:generic and embedded:echo are other note styles.",
+        rich_help_panel="Roles",
+    ),
+]
+ReaderOption = Annotated[
+    list[str],
+    typer.Option(
+        "--reader",
+        help=f"Who answers from the memory alone: {ROLE_HELP}. May be given several times; the first is the headline.",
+        rich_help_panel="Roles",
+    ),
+]
+ExtractorOption = Annotated[
+    str,
+    typer.Option(
+        "--extractor",
+        help=f"Who turns responses into short answers: {ROLE_HELP}, or none.",
+        rich_help_panel="Roles",
+    ),
+]
+JudgeOption = Annotated[
+    str,
+    typer.Option(
+        "--judge",
+        help="Who judges, for judge scorers: openai:MODEL, gguf:PATH, python:module:factory, or none.",
+        rich_help_panel="Roles",
+    ),
+]
+BaseUrlOption = Annotated[
+    str | None,
+    typer.Option(
+        "--base-url",
+        help="Address of the OpenAI-compatible server of all openai: roles.",
+        rich_help_panel="Roles",
+    ),
+]
+ProtocolOption = Annotated[
+    str,
+    typer.Option("--protocol", help="awm, alden, direct, rag or ep-given (oracle).", rich_help_panel="Run"),
+]
+RetrieverOption = Annotated[
+    str, typer.Option("--retriever", help="bm25, or gold-pages (oracle).", rich_help_panel="Run")
+]
+MaxTurnsOption = Annotated[
+    int | None,
+    typer.Option(
+        "--max-turns", min=1, help="Change the protocol's budget of generations.", rich_help_panel="Run"
+    ),
+]
+LimitOption = Annotated[
+    int | None,
+    typer.Option("--limit", min=1, help="Only the first so many questions.", rich_help_panel="Run"),
+]
+IdsOption = Annotated[
+    list[str],
+    typer.Option("--ids", help="Only these question ids; may be given several times.", rich_help_panel="Run"),
+]
+SamplesOption = Annotated[
+    int, typer.Option("--samples", min=1, help="Trajectories a question.", rich_help_panel="Run")
+]
+SeedOption = Annotated[
+    int, typer.Option("--seed", help="Base seed of sampling policies.", rich_help_panel="Run")
+]
+StrictOption = Annotated[
+    bool,
+    typer.Option(
+        "--strict",
+        help="Questions without their document count as unscored instead of being left out.",
+        rich_help_panel="Run",
+    ),
+]
+ConcurrencyOption = Annotated[
+    int, typer.Option("--concurrency", min=1, help="Questions in flight.", rich_help_panel="Run")
+]
+ScorerOption = Annotated[
+    str,
+    typer.Option(
+        "--scorer", help="Scorer; the benchmark's official one if not given.", rich_help_panel="Scoring"
+    ),
+]
+ThresholdOption = Annotated[
+    str,
+    typer.Option(
+        "--threshold",
+        help="When a graded score counts as correct: '>0' (paper), '>=0.5' or '=1'.",
+        rich_help_panel="Scoring",
+    ),
+]
+OutOption = Annotated[Path | None, typer.Option("--out", help="RUN folder, new or to be continued.")]
+DataOption = Annotated[Path | None, typer.Option("--data", help="Data folder of a benchmark.")]
+DocsOption = Annotated[
+    Path | None, typer.Option("--docs", help="Folder of documents for one's own questions.")
+]
+
+
+def print_version(wanted: bool) -> None:
+    """Print the version and stop."""
+    if wanted:
+        typer.echo(f"looseleaf {__version__}")
+        raise typer.Exit

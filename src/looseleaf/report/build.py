@@ -1,0 +1,162 @@
+"""`Report`: what a stored run says, as data that every output format prints."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from looseleaf.errors import RunError
+from looseleaf.metrics import MetricTable, Row, evaluate_rows
+from looseleaf.metrics.stored import stored_rows
+from looseleaf.metrics.table import evaluate_by
+from looseleaf.report.notices import notices_of
+from looseleaf.runstore import Run, write_atomically
+
+__all__ = ["HEADLINE", "Report", "build_report", "write_report"]
+
+HEADLINE = (
+    *("Acc", "Acc[answerable]", "Acc[unanswerable]", "F1"),
+    *("MemAcc", "MemAcc[answerable]", "P_mmc[answerable]", "P_mmc", "Gap", "GradedLoss"),
+    *("Rec", "Pre", "PageF1", "Hit", "Rec(recipe)", "Pre(recipe)", "PageF1(recipe)", "#UP"),
+    *("Turns", "Invalid", "Findings"),
+)
+"""Metrics of the first table, in order."""
+CELLS = ("Cell11", "Cell10", "Cell01", "Cell00")
+BREAKDOWN = ("Acc", "MemAcc", "P_mmc", "Rec")
+"""Metrics of the breakdown tables."""
+NO_LABEL = "(none)"
+
+
+class Report(msgspec.Struct, frozen=True, kw_only=True):
+    """One run under one scorer and one reader.
+
+    Attributes:
+        title: name of the run folder.
+        settings: what the numbers depend on, as printable pairs.
+        notices: what a reader of the numbers must know (oracle settings, embedded models, unscored rows).
+        counts: selected, run, scored and excluded questions.
+        headline: the first table.
+        cells: shares of the four outcome cells.
+        breakdowns: tables by answer format, evidence source, document type and answerability.
+        stop_reasons: trajectories by stop reason.
+    """
+
+    title: str
+    settings: dict[str, str]
+    notices: list[str]
+    counts: dict[str, int]
+    headline: MetricTable
+    cells: MetricTable
+    breakdowns: dict[str, list[MetricTable]]
+    stop_reasons: dict[str, int]
+
+
+def build_report(
+    run: Run, *, score_id: str | None = None, reading_id: str | None = None, threshold: str = ">0"
+) -> Report:
+    """Compute the report of a stored run; the agent, readers and judges are not run.
+
+    Args:
+        run: the run.
+        score_id: ledger of scores; the only or newest one by default.
+        reading_id: reader of the memory metrics; the first of the score ledger's by default.
+        threshold: name of the binarisation.
+
+    Raises:
+        RunError: nothing is scored yet.
+    """
+    score_id = score_id or _newest(run, "scores")
+    if score_id is None:
+        raise RunError(f"{run.path} is not scored yet; use `looseleaf score {run.path}`.")
+    reading_id = reading_id or _newest(run, "readings")
+    rows = stored_rows(run, score_id, reading_id, threshold=threshold)
+    return Report(
+        title=run.path.name,
+        settings=_settings(run, score_id, reading_id, threshold),
+        notices=notices_of(run, rows, score_id, reading_id),
+        counts=_counts(run, rows),
+        headline=evaluate_rows(rows, HEADLINE),
+        cells=evaluate_rows(rows, CELLS),
+        breakdowns={name: evaluate_by(rows, labels, BREAKDOWN) for name, labels in BREAKDOWNS.items()},
+        stop_reasons=dict(
+            Counter(str(row.trajectory.stop_reason) if row.trajectory else "not run" for row in rows)
+        ),
+    )
+
+
+def _newest(run: Run, kind: str) -> str | None:
+    paths = sorted((run.path / kind).glob("*.json"), key=lambda path: (path.stat().st_mtime_ns, path.name))
+    return paths[-1].stem if paths else None
+
+
+def _settings(run: Run, score_id: str, reading_id: str | None, threshold: str) -> dict[str, str]:
+    config, manifest = run.config, run.manifest
+    protocol, scores = config.get("protocol", {}), run.sidecars("scores").get(score_id, {})
+    readings = run.sidecars("readings").get(reading_id or "", {})
+    data = manifest.get("data", {})
+    return {
+        "data": f"{data.get('name', '?')} {data.get('version', '')}".strip(),
+        "policy": _role(config.get("roles", {}).get("policy")),
+        "protocol": f"{protocol.get('name', '?')}, {protocol.get('max_turns', '?')} turns",
+        "retriever": f"{manifest.get('retriever', {}).get('name', '?')} ({manifest.get('retriever', {}).get('family', '?')})",
+        "page images": _resolution(protocol),
+        "scorer": str(scores.get("scorer", score_id)),
+        "extractor": str(scores.get("extraction_id") or "none"),
+        "reader": _role(readings.get("reader")),
+        "correct if score": threshold,
+        "score ledger": score_id,
+    }
+
+
+def _role(spec: dict[str, Any] | None) -> str:
+    if not spec:
+        return "none"
+    return f"{spec['backend']}:{spec['argument']}" if spec.get("argument") else str(spec["backend"])
+
+
+def _resolution(protocol: dict[str, Any]) -> str:
+    cap = protocol.get("max_pixels")
+    return f"144 dpi, at most {cap:,} pixels" if cap else "144 dpi"
+
+
+def _counts(run: Run, rows: Sequence[Row]) -> dict[str, int]:
+    counts = run.manifest.get("counts", {})
+    scored = [row for row in rows if row.answer.value is not None]
+    return {
+        "questions in the set": int(counts.get("n_set", len(rows))),
+        "without their document here (excluded)": int(counts.get("n_without_document", 0)),
+        "selected": len(rows),
+        "with a trajectory": sum(row.trajectory is not None for row in rows),
+        "scored": len(scored),
+        "answerable": sum(not row.question.unanswerable for row in rows),
+        "unanswerable": sum(row.question.unanswerable for row in rows),
+        "documents": len({row.question.doc_id for row in rows}),
+    }
+
+
+def _or_none(labels: Iterable[str]) -> list[str]:
+    return list(labels) or [NO_LABEL]
+
+
+BREAKDOWNS: dict[str, Callable[[Row], Iterable[str]]] = {
+    "answerability": lambda row: ["unanswerable" if row.question.unanswerable else "answerable"],
+    "answer format": lambda row: _or_none([row.question.answer_format] if row.question.answer_format else []),
+    "evidence source (a question may have several)": lambda row: _or_none(row.question.sources),
+    "document type": lambda row: _or_none([row.question.doc_type] if row.question.doc_type else []),
+}
+
+
+def write_report(run: Run, report: Report) -> tuple[Path, Path]:
+    """Write `report/report.json` and `report/report.md`; returns the two paths."""
+    from looseleaf.report.markdown import as_markdown
+
+    folder = run.path / "report"
+    folder.mkdir(exist_ok=True)
+    json_path, markdown_path = folder / "report.json", folder / "report.md"
+    write_atomically(json_path, msgspec.json.format(msgspec.json.encode(report), indent=2) + b"\n")
+    write_atomically(markdown_path, as_markdown(report).encode())
+    return json_path, markdown_path

@@ -1,0 +1,80 @@
+"""What must stand beside the numbers: oracle settings, embedded models, unscored rows, exclusions."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from looseleaf.metrics import Row
+from looseleaf.runstore import Run
+
+__all__ = ["notices_of"]
+
+EMBEDDED_POLICY = "Policy embedded: a text-and-OCR extractive baseline, not a VLM."
+EMBEDDED_READER = "Reader embedded: an extractive text reader, not an LLM; not comparable with published memory-only accuracy."
+EMBEDDED_EXTRACTOR = "Scores are not official: rule extractor (the official extractor is an LLM)."
+SAME_EXTRACTOR = (
+    "Policy and reader are one extractor here, so a finding that carries its evidence gives the reader the very answer "
+    "that the policy gave: P_mmc near 0 says that the two are the same model, not that the memory is good. "
+    "Use a reader of another kind, or the other note styles, to see P_mmc move."
+)
+
+
+def notices_of(run: Run, rows: Sequence[Row], score_id: str, reading_id: str | None) -> list[str]:
+    """The notices of a run, most important first."""
+    return [
+        *_oracle(rows),
+        *_embedded(run, score_id, reading_id),
+        *_unscored(rows),
+        *_excluded(run),
+        *_upstream(rows),
+        *run.manifest.get("data", {}).get("notes", []),
+    ]
+
+
+def _oracle(rows: Sequence[Row]) -> list[str]:
+    names = sorted({name for row in rows if row.trajectory for name in row.trajectory.oracle})
+    return [f"Oracle setting in force: {name}." for name in names]
+
+
+def _embedded(run: Run, score_id: str, reading_id: str | None) -> list[str]:
+    policy = _backend(run.config.get("roles", {}).get("policy"))
+    reader = _backend(run.sidecars("readings").get(reading_id or "", {}).get("reader"))
+    extraction_id = str(run.sidecars("scores").get(score_id, {}).get("extraction_id") or "")
+    extractor = _backend(run.sidecars("extractions").get(extraction_id, {}).get("extractor"))
+    return [
+        *([EMBEDDED_POLICY] if policy == "embedded" else []),
+        *([EMBEDDED_READER] if reader == "embedded" else []),
+        *([EMBEDDED_EXTRACTOR] if extractor == "embedded" else []),
+        *([SAME_EXTRACTOR] if policy == reader == "embedded" else []),
+    ]
+
+
+def _backend(spec: dict[str, Any] | None) -> str:
+    return str(spec.get("backend", "")) if spec else ""
+
+
+def _unscored(rows: Sequence[Row]) -> list[str]:
+    answers = Counter(str(row.answer.unscored) for row in rows if row.answer.unscored)
+    memories = Counter(str(row.memory.unscored) for row in rows if row.memory and row.memory.unscored)
+    return [
+        f"{count} {target} unscored ({reason}): left out of means, kept in n, bounded by the range in brackets."
+        for target, found in (("answers", answers), ("memories", memories))
+        for reason, count in sorted(found.items())
+    ]
+
+
+def _excluded(run: Run) -> list[str]:
+    missing = run.manifest.get("counts", {}).get("n_without_document", 0)
+    total = run.manifest.get("counts", {}).get("n_set", 0)
+    return [f"{missing} of {total} rows have no document here: excluded and counted."] if missing else []
+
+
+def _upstream(rows: Sequence[Row]) -> list[str]:
+    raised = sum(1 for row in rows if row.answer.upstream_raises)
+    return (
+        [f"On {raised} answers the official scorer raises; they score 0, as a run of it would at best."]
+        if raised
+        else []
+    )
