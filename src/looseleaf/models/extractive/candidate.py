@@ -23,6 +23,8 @@ class Candidate(msgspec.Struct, frozen=True):
         evidence: the row or sentence that the answer came from.
         score: support between 0 and about 1.5; comparable between kinds.
         kind: the mechanism that found it.
+        scale: factor that the page states for the number ("in millions"), 1 without one.
+        computed: whether `text` is already written in the form that the question asks for.
         parts: evidence on further pages, as passages, for answers computed from several places.
     """
 
@@ -31,4 +33,6 @@ class Candidate(msgspec.Struct, frozen=True):
     evidence: str
     score: float
     kind: str
+    scale: float = 1.0
+    computed: bool = False
     parts: tuple[Passage, ...] = ()

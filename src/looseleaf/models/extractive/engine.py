@@ -7,16 +7,31 @@ from typing import Final
 
 import msgspec
 
+from looseleaf.models.extractive.arithmetic import computed_candidates
 from looseleaf.models.extractive.candidate import Candidate, Passage
+from looseleaf.models.extractive.clause import clause_candidates
+from looseleaf.models.extractive.counting import count_candidates
+from looseleaf.models.extractive.keyed import keyed_candidates
+from looseleaf.models.extractive.lists import list_candidates
+from looseleaf.models.extractive.lookup import fact_candidates
 from looseleaf.models.extractive.number import parse_number, plain
 from looseleaf.models.extractive.pool import Pool
 from looseleaf.models.extractive.query import Kind, Query, analyse
-from looseleaf.models.extractive.rows import row_candidates
 from looseleaf.models.extractive.sentences import sentence_candidates
+from looseleaf.models.extractive.tables import table_candidates
 
 __all__ = ["answer", "candidates"]
 
-MECHANISMS: Final[tuple[Callable[[Pool], Iterator[Candidate]], ...]] = (row_candidates, sentence_candidates)
+MECHANISMS: Final[tuple[Callable[[Pool], Iterator[Candidate]], ...]] = (
+    computed_candidates,
+    fact_candidates,
+    table_candidates,
+    sentence_candidates,
+    list_candidates,
+    count_candidates,
+    clause_candidates,
+    keyed_candidates,
+)
 LEAST_SUPPORT: Final = 0.45
 """Below this score the honest answer is that the passages do not say."""
 MISSING_NAME: Final = 0.5
@@ -42,16 +57,18 @@ def answer(question: str, passages: Sequence[Passage]) -> Candidate | None:
     found = candidates(question, passages)
     if not found or found[0].score < LEAST_SUPPORT:
         return None
-    return msgspec.structs.replace(found[0], text=_written(analyse(question), found[0].text))
+    best = found[0]
+    return best if best.computed else msgspec.structs.replace(best, text=_written(analyse(question), best))
 
 
-def _written(query: Query, text: str) -> str:
+def _written(query: Query, found: Candidate) -> str:
     """The answer in the form that the question asks for."""
-    number = parse_number(text)
+    number = parse_number(found.text)
     if number is None or query.kind in {Kind.YEAR, Kind.DATE, Kind.TIME, Kind.PHONE, Kind.IDENTIFIER}:
-        return text
+        return found.text
     value = number.value
-    if number.scale != 1.0 and query.form.scale != 1.0:
-        value = value * number.scale / query.form.scale
+    scale = number.scale if number.scale != 1.0 else found.scale
+    if scale != query.form.scale and query.form.scale != 1.0 and scale != 1.0:
+        value = value * scale / query.form.scale
     digits = plain(value, query.form.decimals if number.unit != "%" else None)
     return digits + "%" if number.unit == "%" else digits

@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-__all__ = ["SCALES", "Number", "find_numbers", "parse_number", "plain"]
+__all__ = ["SCALES", "Number", "find_numbers", "is_reference", "parse_number", "plain"]
 
 SCALES: Final = {"thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12, "mn": 1e6, "bn": 1e9}
 """Factors of scale words."""
@@ -16,6 +16,16 @@ _PATTERN: Final = re.compile(
     r"(?<![\w.])(?P<open>\(\s*)?(?P<sign>[-−–+]\s?)?(?P<currency>(?:US|SG|S|A|C)?[$€£¥]|(?:USD|EUR|GBP|Rs\.?|INR)\s?)?\s?"
     r"(?P<digits>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)(?P<close>\s*\))?"
     r"(?P<percent>\s?%|\s(?:percent|per cent)\b)?(?:\s?(?P<scale>thousand|million|billion|trillion|mn|bn)s?\b|(?P<letter>[KMB])\b)?(?![\d])"
+)
+_YEAR: Final = re.compile(r"(?:1[6-9]|20)\d\d")
+_REFERENCE_BEFORE: Final = re.compile(
+    r"(?:\b(?:figure|fig\.?|table|section|sec\.?|chapter|page|pages|pp?\.|note|notes|appendix|item|part|eq\.?|version|exhibit"
+    r"|january|february|march|april|may|june|july|august|september|october|november|december"
+    r"|jan\.?|feb\.?|mar\.?|apr\.?|jun\.?|jul\.?|aug\.?|sept?\.?|oct\.?|nov\.?|dec\.?)\s*|\[[\d,\s–-]*)$",
+    re.IGNORECASE,
+)
+_MONTH_AFTER: Final = re.compile(
+    r"^(?:st|nd|rd|th)?\s+(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\b", re.IGNORECASE
 )
 _LETTERS: Final = {"K": "thousand", "M": "million", "B": "billion"}
 
@@ -54,6 +64,14 @@ def parse_number(text: str) -> Number | None:
     """The number that a whole cell holds, or `None`."""
     match = _PATTERN.fullmatch(text.strip().rstrip("*†‡§"))
     return _number(match) if match else None
+
+
+def is_reference(text: str, number: Number) -> bool:
+    """Whether a number is a year, the day of a date, a citation, or the number of a figure, table, section or page."""
+    if _YEAR.fullmatch(number.text.strip("()")):
+        return True
+    before, after = text[max(0, number.start - 16) : number.start], text[number.end : number.end + 14]
+    return bool(_REFERENCE_BEFORE.search(before) or _MONTH_AFTER.match(after))
 
 
 def _number(match: re.Match[str]) -> Number:

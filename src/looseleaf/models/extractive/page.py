@@ -81,6 +81,7 @@ _CAPTION: Final = re.compile(
     r"^\s*(?:fig(?:ure)?|table|chart|exhibit|box)\.?\s*(?:\d+|[ivx]+)\b", re.IGNORECASE
 )
 _SECTION: Final = re.compile(r"^\s*(?:(?:[A-Z]|\d{1,2})(?:\.\d{1,2}){0,3}\.?|[IVX]+\.)\s+[A-Z]")
+_LEADERS: Final = re.compile(r"(?:\s?\.){4,}|\s*…{2,}")
 _COLUMNS: Final = re.compile(r"\t+| {2,}")
 _NUMERIC_TOKEN: Final = re.compile(r"^[($€£¥+\-−–]*\d[\d,.]*\)?%?\)?[*†‡]*$|^[—–-]+%?$")
 _CURRENCY: Final = frozenset("$€£¥%)(")
@@ -217,7 +218,7 @@ def _headings(lines: list[Line]) -> list[int]:
 @lru_cache(maxsize=1024)
 def read_page(text: str) -> PageModel:
     """Take a page's text apart; depends on the text only."""
-    lines = _lines(text.replace("￾", ""))
+    lines = _lines(_LEADERS.sub("  ", text.replace("\ufffe", "")))
     return PageModel(
         lines=tuple(lines),
         sentences=tuple(_sentences(lines)),

@@ -15,8 +15,10 @@ from looseleaf.models.extractive.words import stem
 
 __all__ = ["Pool"]
 
-COMMON_DISCOUNT: Final = 0.7
-"""Share of its weight that a term loses when every passage holds it."""
+COMMON_DISCOUNT: Final = 1.3
+"""How fast a term loses weight with the share of passages that hold it: a document's own subject tells nothing."""
+LEAST_SHARE: Final = 0.1
+"""Part of its weight that a term keeps in any case."""
 SMALL_POOL: Final = 4
 """With fewer passages, document frequency says nothing and no weight is changed."""
 CONTEXT_SHARE: Final = 0.5
@@ -24,6 +26,8 @@ CONTEXT_SHARE: Final = 0.5
 MISSPELLING: Final = 0.93
 """Least Jaro-Winkler similarity at which a question term is taken for a misspelt word of the passages."""
 SHORTEST_MISSPELT: Final = 6
+OTHER_PAGE: Final = 0.5
+"""Factor for evidence that is not on a page that the question names."""
 
 
 class Pool:
@@ -36,6 +40,7 @@ class Pool:
         self.vocabulary: frozenset[str] = frozenset().union(*(model.stems for model in self.models))
         self._aliases = self._misspellings()
         self.weights = self._weights()
+        self._asked = frozenset(query.pages) & {passage.page for passage in passages}
         self.total = sum(self.weights.values()) or 1.0
 
     def _misspellings(self) -> dict[str, str]:
@@ -57,7 +62,7 @@ class Pool:
             root = self._aliases.get(term, term)
             if count >= SMALL_POOL:
                 share = sum(root in model.stems for model in self.models) / count
-                weight *= 1.0 - COMMON_DISCOUNT * share
+                weight *= max(1.0 - COMMON_DISCOUNT * share, LEAST_SHARE)
             weights[root] = max(weight, weights.get(root, 0.0))
         return weights
 
@@ -77,6 +82,10 @@ class Pool:
         covered = sum(weight for root, weight in self.weights.items() if root in here)
         covered += CONTEXT_SHARE * sum(weight for root, weight in self.weights.items() if root in near)
         return covered / self.total
+
+    def page_factor(self, page: int) -> float:
+        """Less than 1 for pages other than those that the question names."""
+        return 1.0 if not self._asked or page in self._asked else OTHER_PAGE
 
     def missing_names(self) -> list[str]:
         """Names and numbers of the question that no passage holds."""

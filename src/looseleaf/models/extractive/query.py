@@ -126,7 +126,8 @@ _LABEL: Final = re.compile(
     re.IGNORECASE,
 )
 _QUOTE: Final = re.compile(r"[\"“]([^\"”]{2,120})[\"”]|(?<!\w)['‘]([^'’]{2,80})['’](?!\w)")
-_YEAR: Final = re.compile(r"(?<![\d.,])(?:FY\s?)?((?:1[6-9]|20)\d\d)(?![\d,]|\.\d)")
+_FISCAL: Final = re.compile(r"\b(?:FY|fiscal year|fiscal)\s*(?=(?:19|20)\d\d)", re.IGNORECASE)
+_YEAR: Final = re.compile(r"(?<![\d.,])((?:1[6-9]|20)\d\d)(?![\d,]|\.\d)")
 _NUMBER: Final = re.compile(r"(?<![\w.])\d+(?:[.,]\d+)*")
 _GENERIC: Final = frozenset(
     stem(word)
@@ -398,7 +399,7 @@ def _is_listed(text: str, form: Form, wanted: int) -> bool:
 @lru_cache(maxsize=512)
 def analyse(question: str) -> Query:
     """Take a question apart; depends on the wording only."""
-    text, told = _split_instructions(question)
+    text, told = _split_instructions(_FISCAL.sub("", question))
     form = _form(question, told)
     quotes, names = _quotes(text), _names(text)
     years = tuple(dict.fromkeys(int(year) for year in _YEAR.findall(text)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -21,6 +22,7 @@ UNIT_WINDOW: Final = 4
 NO_UNIT: Final = 0.55
 """Factor for a count whose sentence does not say what is counted right after it."""
 TYPED: Final = frozenset(Kind) - {Kind.TEXT, Kind.CHOICE, Kind.YES_NO, Kind.TITLE, Kind.PAGE}
+_YEAR: Final = re.compile(r"(?<![\d.,])(?:19|20)\d\d(?![\d,])")
 _COUNTED: Final = frozenset({Kind.COUNT, Kind.NUMBER})
 
 
@@ -45,11 +47,27 @@ def _context(model: PageModel, position: int) -> frozenset[str]:
 
 def _from_sentence(pool: Pool, page: int, sentence: Sentence, coverage: float) -> Iterator[Candidate]:
     asked = pool.query.text.lower()
+    if (
+        pool.query.years
+        and pool.query.kind in _COUNTED | {Kind.MONEY, Kind.PERCENT}
+        and _is_listed_by_year(sentence)
+    ):
+        return
     for span in find_spans(sentence.text, pool.query.kind):
         if span.text.lower() in asked or stem_set(span.text) <= pool.weights.keys():
             continue
-        score = coverage * _nearness(pool, sentence.text, span) * _unit_factor(pool, sentence.text, span)
+        score = (
+            coverage
+            * pool.page_factor(page)
+            * _nearness(pool, sentence.text, span)
+            * _unit_factor(pool, sentence.text, span)
+        )
         yield Candidate(span.text, page, sentence.text, score, f"sentence:{pool.query.kind}")
+
+
+def _is_listed_by_year(sentence: Sentence) -> bool:
+    """Whether the sentence lists values of several years, which `fact` reads year by year."""
+    return len(set(_YEAR.findall(sentence.text))) > 1
 
 
 def _nearness(pool: Pool, text: str, span: Span) -> float:

@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from looseleaf.models.extractive.number import find_numbers
+from looseleaf.models.extractive.number import find_numbers, is_reference
 from looseleaf.models.extractive.query import Kind
 from looseleaf.models.extractive.words import STOPWORDS, number_word, tokens
 
@@ -64,7 +64,7 @@ def find_spans(text: str, kind: Kind) -> list[Span]:
 
 
 def _quantities(text: str, kind: Kind) -> list[Span]:
-    numbers = find_numbers(text)
+    numbers = [n for n in find_numbers(text) if not is_reference(text, n)]
     if kind is Kind.PERCENT:
         numbers = [n for n in numbers if n.unit == "%"] or [
             n for n in numbers if not n.unit and 0 <= n.value <= 100

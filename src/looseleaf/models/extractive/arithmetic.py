@@ -1,0 +1,170 @@
+"""Answers computed from two or more printed numbers: differences, changes, sums, ratios."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+
+from looseleaf.models.extractive.candidate import Candidate, Passage
+from looseleaf.models.extractive.fact import Fact
+from looseleaf.models.extractive.lookup import Fit, fits
+from looseleaf.models.extractive.number import plain
+from looseleaf.models.extractive.pool import Pool
+from looseleaf.models.extractive.query import Operation, Query
+from looseleaf.models.extractive.words import stem, stem_set
+
+__all__ = ["computed_candidates"]
+
+LEAST_FIT: Final = 0.3
+BONUS: Final = 1.1
+"""Factor for a computed answer where the question asks for a computation: a printed number would be half of it."""
+DEFAULT_DECIMALS: Final = 4
+_OPERATION_WORDS: Final = frozenset(
+    stem(word)
+    for word in (
+        "difference differences change changed increase increased decrease decreased gap ratio percentage percent "
+        "more less fewer higher lower larger greater sum total combined average absolute compared comparing relative "
+        "growth multiple times differ value"
+    ).split(" ")
+)
+_SPLITS: Final[tuple[re.Pattern[str], ...]] = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        r"^(?P<shared>.*?)\b(?:between|of)\b(?P<first>.+?)\band\b(?P<second>.+)$",
+        r"^(?P<shared>)(?P<first>.+?)\b(?:compar(?:ed|ing) (?:to|with)|than|versus|vs\.?|differ from|minus)\b(?P<second>.+)$",
+        r"^(?P<shared>)(?P<first>.+?)\band\b(?P<second>.+)$",
+    )
+)
+_RATIO: Final = re.compile(
+    r"^(?:what (?:is|was|were) )?(?:the )?(?:ratio (?:of|between) )?(?P<first>.+?)\s(?:to|and|divided by|over)\s(?P<second>.+?)(?:\sratio\b.*)?$",
+    re.IGNORECASE,
+)
+
+
+class Operand(msgspec.Struct, frozen=True):
+    """One of the numbers to find: what it is about and its years."""
+
+    terms: dict[str, float]
+    years: tuple[int, ...]
+
+
+def computed_candidates(pool: Pool) -> Iterator[Candidate]:
+    """Candidates of the computation that the question asks for, if it asks for one."""
+    query = pool.query
+    if query.operation not in {Operation.DIFFERENCE, Operation.CHANGE, Operation.SUM, Operation.RATIO}:
+        return
+    for operands in _operands(pool):
+        found = _pair(pool, operands)
+        if found is not None:
+            yield from _compute(query, found)
+
+
+def _operands(pool: Pool) -> Iterator[tuple[Operand, Operand]]:
+    """Ways to read the question as two numbers."""
+    query = pool.query
+    base = {r: w for r, w in pool.weights.items() if r not in _OPERATION_WORDS and not _is_year(r)}
+    if len(query.years) == 2:
+        first, second = query.years
+        yield Operand(base, (first,)), Operand(base, (second,))
+    patterns = (_RATIO,) if query.operation is Operation.RATIO else _SPLITS
+    for pattern in patterns:
+        match = pattern.search(query.text.rstrip("? "))
+        if match:
+            first, second = _parts(pool, match, base)
+            if first.terms and second.terms and first.terms != second.terms:
+                yield first, second
+
+
+def _parts(pool: Pool, match: re.Match[str], base: dict[str, float]) -> tuple[Operand, Operand]:
+    """The terms of both sides; what stands on neither side belongs to both."""
+    first, second = (_known(pool, match[side], base) for side in ("first", "second"))
+    shared = set(base) - first - second | (_known(pool, match.groupdict().get("shared") or "", base))
+    if pool.query.operation is not Operation.RATIO and len(second) < len(first):
+        shared |= set(list(first)[: len(first) - len(second)]) if match.re is not _SPLITS[0] else set()
+    sides = []
+    for side, name in ((first, "first"), (second, "second")):
+        years = tuple(year for year in pool.query.years if str(year) in match[name]) or pool.query.years
+        sides.append(Operand({root: base[root] for root in base if root in side | shared}, years))
+    return sides[0], sides[1]
+
+
+def _known(pool: Pool, text: str, base: dict[str, float]) -> set[str]:
+    return {root for raw in stem_set(text) if (root := pool.term(raw)) in base}
+
+
+def _is_year(root: str) -> bool:
+    return len(root) == 4 and root.isdigit()
+
+
+def _pair(pool: Pool, operands: tuple[Operand, Operand]) -> tuple[Fit, Fit] | None:
+    """The best facts for both operands that are two facts of one kind, preferring one row or one column."""
+    first, second = (fits(pool, operand.terms, operand.years, LEAST_FIT)[:6] for operand in operands)
+    pairs = [(a, b) for a in first for b in second if _compatible(a.fact, b.fact)]
+    return max(pairs, key=lambda pair: min(pair[0].score, pair[1].score) + _kinship(*pair), default=None)
+
+
+def _compatible(first: Fact, second: Fact) -> bool:
+    return first is not second and (first.number.unit == "%") == (second.number.unit == "%")
+
+
+def _kinship(first: Fit, second: Fit) -> float:
+    """Small bonus for facts of one page, and of one row or column."""
+    same_page = first.page == second.page
+    same_row = same_page and first.fact.line == second.fact.line
+    same_column = same_page and first.fact.column == second.fact.column
+    return 0.03 * same_page + 0.05 * (same_row or same_column)
+
+
+def _compute(query: Query, pair: tuple[Fit, Fit]) -> Iterator[Candidate]:
+    first, second = pair
+    value = _value(query.operation, first.fact.number.full, second.fact.number.full)
+    if value is None:
+        return
+    score = min(first.score, second.score) * BONUS
+    evidence = first.fact.evidence
+    if second.fact.evidence != evidence:
+        evidence += f"; {second.fact.evidence}"
+    parts = (Passage(first.page, first.fact.evidence), Passage(second.page, second.fact.evidence))
+    yield Candidate(
+        _written(query, value, first.fact),
+        first.page,
+        evidence,
+        score,
+        f"computed:{query.operation}",
+        computed=True,
+        parts=parts,
+    )
+
+
+def _value(operation: Operation, first: float, second: float) -> float | None:
+    if operation is Operation.DIFFERENCE:
+        return abs(first - second)
+    if operation is Operation.SUM:
+        return first + second
+    if operation is Operation.CHANGE:
+        return abs(second - first) / abs(first) * 100.0 if first else None
+    return first / second if second else None
+
+
+def _written(query: Query, value: float, fact: Fact) -> str:
+    percent = query.operation is Operation.CHANGE or (
+        query.operation is not Operation.RATIO and fact.number.unit == "%"
+    )
+    scale = fact.number.scale if fact.number.scale != 1.0 else fact.scale
+    if not percent and query.operation is not Operation.RATIO:
+        value = (
+            value / fact.number.scale
+            if query.form.scale == 1.0
+            else _rescaled(value, fact, query.form.scale, scale)
+        )
+    decimals = query.form.decimals
+    text = plain(value, decimals) if decimals is not None else plain(round(value, DEFAULT_DECIMALS))
+    return f"{text}%" if percent else text
+
+
+def _rescaled(value: float, fact: Fact, asked: float, stated: float) -> float:
+    """A value of a fact in the unit that the question asks for; unchanged where the page states no unit."""
+    return value if stated == 1.0 else value / fact.number.scale * stated / asked

@@ -1,0 +1,113 @@
+"""Answers in words: the part of a sentence that stands where the question has its question word."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from looseleaf.models.extractive.candidate import Candidate
+from looseleaf.models.extractive.page import PageModel, Sentence
+from looseleaf.models.extractive.pool import Pool
+from looseleaf.models.extractive.query import Kind
+from looseleaf.models.extractive.span import name_spans
+from looseleaf.models.extractive.words import STOPWORDS, stem_set
+
+__all__ = ["clause_candidates"]
+
+LEAST_COVERAGE: Final = 0.4
+WORDED: Final = frozenset({Kind.TEXT, Kind.PERSON, Kind.PLACE, Kind.TITLE, Kind.NUMBER})
+LONGEST_ANSWER: Final = 25
+GAP: Final = 3
+"""Words that may stand between two words of the question in the matched stretch."""
+_WORD: Final = re.compile(r"[^\s]+")
+_SUBJECT: Final = re.compile(
+    r"^(?:(?:in|on|at|for|by|according to|from)\b.*,\s*)?(?:who|what|which)\b(?!\s+(?:is|are|was|were)\b)(?:\s+[\w-]+){0,4}?\s+"
+    r"(?!(?:do|does|did)\b)\w+",
+    re.IGNORECASE,
+)
+_AUXILIARY: Final = re.compile(r"\b(?:do|does|did)\b", re.IGNORECASE)
+_STOP_AT: Final = re.compile(
+    r"[.;:]\s|[.;]$|,\s(?:which|who|where|while|and then|but|because|although)\b|\s\(|\)"
+)
+_LEADING: Final = re.compile(
+    r"^(?:is|are|was|were|be|to|that|as|by|of|on|in|for|with|the|a|an|and|,|:|–|-|called|named|about)\s+",
+    re.I,
+)
+
+
+def clause_candidates(pool: Pool) -> Iterator[Candidate]:
+    """One candidate for each sentence that holds most of the question side by side."""
+    if pool.query.kind not in WORDED or pool.query.form.listed:
+        return
+    subject = _asks_subject(pool.query.text)
+    for page, model in pool.pages():
+        for sentence in model.sentences:
+            coverage = pool.coverage(sentence.stems, stem_set(model.heading(sentence.line)))
+            if coverage >= LEAST_COVERAGE and sentence.stems & pool.weights.keys():
+                yield from _from_sentence(pool, page, model, sentence, coverage, subject)
+
+
+def _asks_subject(text: str) -> bool:
+    """Whether the question word is the subject of its verb ("which method improves …")."""
+    return bool(_SUBJECT.match(text)) and not _AUXILIARY.search(text)
+
+
+def _from_sentence(
+    pool: Pool, page: int, model: PageModel, sentence: Sentence, coverage: float, subject: bool
+) -> Iterator[Candidate]:
+    stretch = _stretch(pool, sentence.text)
+    if stretch is None:
+        return
+    start, end, share = stretch
+    before, after = sentence.text[:start], sentence.text[end:]
+    text = _subject_text(before) if subject else _object_text(after)
+    if not text or stem_set(text) <= pool.weights.keys():
+        return
+    score = coverage * (0.45 + 0.45 * share) * pool.page_factor(page)
+    if pool.query.kind in {Kind.PERSON, Kind.PLACE, Kind.NUMBER}:
+        score *= 0.7
+    yield Candidate(text, page, sentence.text, score, "clause", computed=True)
+
+
+def _stretch(pool: Pool, text: str) -> tuple[int, int, float] | None:
+    """Start, end and weight share of the densest run of question words."""
+    words = [(m.start(), m.end(), stem_set(m[0])) for m in _WORD.finditer(text)]
+    best: tuple[float, int, int] | None = None
+    first = last = -1
+    seen: set[str] = set()
+    for index, (_, _, stems) in enumerate(words):
+        hit = {root for root in stems if root in pool.weights}
+        if not hit:
+            continue
+        if last < 0 or index - last > GAP + 1:
+            first, seen = index, set()
+        seen |= hit
+        last = index
+        weight = sum(pool.weights[root] for root in seen)
+        if best is None or weight > best[0]:
+            best = (weight, first, last)
+    if best is None:
+        return None
+    return words[best[1]][0], words[best[2]][1], best[0] / pool.total
+
+
+def _subject_text(before: str) -> str:
+    """The noun phrase right before the stretch: a name, else the last few words."""
+    names = name_spans(before)
+    if names and len(before) - names[-1].end < 25:
+        return names[-1].text
+    words = re.split(r"[.;:,]\s", before)[-1].split()
+    while words and words[-1].lower() in STOPWORDS:
+        words.pop()
+    return " ".join(words[-6:])
+
+
+def _object_text(after: str) -> str:
+    """What follows the stretch, up to the end of its clause."""
+    text = after.strip(" ,")
+    while (match := _LEADING.match(text)) is not None:
+        text = text[match.end() :]
+    match = _STOP_AT.search(text)
+    text = text[: match.start()] if match else text
+    return " ".join(text.split()[:LONGEST_ANSWER]).strip(" .,;:")

@@ -1,0 +1,118 @@
+"""Answers that count: figures and tables by their captions, numbered things, items of lists, rows of tables."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from looseleaf.models.extractive.candidate import Candidate
+from looseleaf.models.extractive.lists import listings
+from looseleaf.models.extractive.pool import Pool
+from looseleaf.models.extractive.query import Kind
+from looseleaf.models.extractive.table import read_tables
+from looseleaf.models.extractive.tables import TOTALS
+from looseleaf.models.extractive.words import roman, stem, stem_set
+
+__all__ = ["count_candidates"]
+
+CAPTIONED: Final = {
+    "figur": r"fig(?:ure)?",
+    "tabl": r"table",
+    "chart": r"chart",
+    "exhibit": r"exhibit",
+    "box": r"box",
+    "diagram": r"diagram",
+}
+"""Stems of things that documents number in captions, with the pattern of the caption's first word."""
+CAPTION_SCORE: Final = 0.8
+NUMBERED_SCORE: Final = 0.6
+LIST_SHARE: Final = 0.75
+"""Factor for counting the items of a list, against a count that the text itself gives."""
+ROW_SHARE: Final = 0.7
+
+
+def count_candidates(pool: Pool) -> Iterator[Candidate]:
+    """Candidates of all ways to count, where the question asks how many."""
+    if pool.query.kind is not Kind.COUNT or not pool.focus:
+        return
+    yield from _captions(pool)
+    yield from _numbered(pool)
+    yield from _items(pool)
+    yield from _rows(pool)
+
+
+def _in_scope(pool: Pool) -> list[tuple[int, str]]:
+    """Pages and texts that the count is over: those that the question names, or all."""
+    named = [p for p in pool.passages if pool.page_factor(p.page) == 1.0]
+    return [(p.page, p.text) for p in named]
+
+
+def _captions(pool: Pool) -> Iterator[Candidate]:
+    """How many captions of the kind asked for; on the whole document their highest number."""
+    kinds = [CAPTIONED[root] for root in pool.focus if root in CAPTIONED]
+    extra = [
+        root
+        for root in pool.weights
+        if root not in pool.focus and pool.weights[root] >= 1.0 and not root.isdigit()
+    ]
+    if not kinds or len(extra) > 1:
+        return
+    pattern = re.compile(rf"^\s*{kinds[-1]}\.?\s*(\d+|[ivx]+)\b", re.IGNORECASE | re.MULTILINE)
+    seen: dict[int, int] = {}
+    for page, text in sorted(_in_scope(pool)):
+        for match in pattern.finditer(text):
+            number = int(match[1]) if match[1].isdigit() else roman(match[1])
+            if number is not None and number < 200:
+                seen.setdefault(number, page)
+    if seen:
+        count = len(seen) if pool.query.pages else max(seen)
+        evidence = (
+            f"Captions: {', '.join(f'{kinds[-1]} {n} (page {p})' for n, p in sorted(seen.items())[:8])}"
+        )
+        yield Candidate(
+            str(count), min(seen.values()), evidence, CAPTION_SCORE, "count:captions", computed=True
+        )
+
+
+def _numbered(pool: Pool) -> Iterator[Candidate]:
+    """Distinct numbers after the thing counted ("Quiz #4", "Unit 16")."""
+    head = pool.focus[-1]
+    if head in CAPTIONED:
+        return
+    pattern = re.compile(r"([A-Za-z]+)\s*(?:#|no\.?\s*|number\s*)?(\d{1,2})\b(?![.,]\d|%)", re.IGNORECASE)
+    seen: dict[int, tuple[int, str]] = {}
+    for page, text in _in_scope(pool):
+        for match in pattern.finditer(text):
+            if stem(match[1]) == head and match[1][0].isupper():
+                seen.setdefault(int(match[2]), (page, match[0]))
+    numbers = sorted(seen)
+    if len(numbers) >= 2 and numbers[-1] <= 2 * len(numbers):
+        evidence = "; ".join(seen[n][1] for n in numbers[:12])
+        yield Candidate(
+            str(len(numbers)), seen[numbers[0]][0], evidence, NUMBERED_SCORE, "count:numbered", computed=True
+        )
+
+
+def _items(pool: Pool) -> Iterator[Candidate]:
+    for listing in listings(pool)[:4]:
+        if set(pool.focus) & stem_set(listing.introduction):
+            yield Candidate(
+                str(len(listing.items)),
+                listing.page,
+                listing.evidence,
+                listing.score * LIST_SHARE,
+                "count:items",
+                computed=True,
+            )
+
+
+def _rows(pool: Pool) -> Iterator[Candidate]:
+    """Rows of a table whose label column is headed by the thing counted."""
+    for page, text in _in_scope(pool):
+        for table in read_tables(text):
+            if pool.focus[-1] in stem_set(table.header[0]):
+                rows = [row for row in table.rows if not row.stems[0] & TOTALS]
+                score = pool.coverage(stem_set(table.header[0]), table.stems) * ROW_SHARE
+                evidence = f"{table.header[0]}: {'; '.join(row.label for row in rows)}"
+                yield Candidate(str(len(rows)), page, evidence, score, "count:rows", computed=True)

@@ -1,0 +1,88 @@
+"""Answers that are one printed number: the fact whose label, column and year fit the question."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+import msgspec
+
+from looseleaf.models.extractive.candidate import Candidate
+from looseleaf.models.extractive.fact import Fact, page_facts
+from looseleaf.models.extractive.pool import CONTEXT_SHARE, Pool
+from looseleaf.models.extractive.query import Kind
+
+__all__ = ["Fit", "fact_candidates", "fits"]
+
+LEAST_FIT: Final = 0.25
+NUMERIC: Final = frozenset({Kind.COUNT, Kind.NUMBER, Kind.PERCENT, Kind.MONEY, Kind.TEXT})
+RIGHT_YEAR: Final = 1.15
+NO_YEAR: Final = 0.85
+WRONG_YEAR: Final = 0.3
+PROSE: Final = 0.9
+"""Factor for a number from a sentence, whose wording cannot be held against it."""
+LATER_COLUMN: Final = 0.93
+"""Factor for a number that is not the first of its row where the question names no year."""
+
+
+class Fit(msgspec.Struct, frozen=True):
+    """A fact, its page, and how well it fits."""
+
+    page: int
+    fact: Fact
+    score: float
+
+
+def fact_candidates(pool: Pool) -> Iterator[Candidate]:
+    """One candidate for each fact that fits the question."""
+    if pool.query.kind not in NUMERIC:
+        return
+    for fit in fits(pool, pool.weights, pool.query.years):
+        if pool.query.kind is not Kind.PERCENT or abs(fit.fact.number.value) <= 1000:
+            yield Candidate(
+                fit.fact.text, fit.page, fit.fact.evidence, fit.score, "fact", scale=fit.fact.scale
+            )
+
+
+def fits(
+    pool: Pool, weights: Mapping[str, float], years: tuple[int, ...], least: float = LEAST_FIT
+) -> list[Fit]:
+    """Facts that cover the weighted terms, best first; ties keep the order of passages and lines.
+
+    Args:
+        pool: the passages.
+        weights: terms that the fact should be about, with their weights.
+        years: years that it should be of; empty where any will do.
+    """
+    total = sum(weights.values()) or 1.0
+    found = []
+    for passage in pool.passages:
+        for fact in page_facts(passage.text):
+            if not fact.label_stems & weights.keys():
+                continue
+            score = _fit(fact, weights, total) * _year_factor(fact, years) * pool.page_factor(passage.page)
+            if score >= least:
+                found.append(Fit(passage.page, fact, score))
+    return sorted(found, key=lambda fit: -fit.score)
+
+
+def _fit(fact: Fact, weights: Mapping[str, float], total: float) -> float:
+    """Share of the terms that fact and context hold, less for a label that says much else."""
+    covered = 0.0
+    for root, weight in weights.items():
+        if root in fact.stems:
+            covered += weight
+        elif root in fact.context:
+            covered += CONTEXT_SHARE * weight
+    if fact.prose:
+        return covered / total * PROSE
+    precision = len(fact.label_stems & weights.keys()) / len(fact.label_stems)
+    return covered / total * (0.5 + 0.5 * precision)
+
+
+def _year_factor(fact: Fact, years: tuple[int, ...]) -> float:
+    if not years:
+        return 1.0 if fact.first else LATER_COLUMN
+    if fact.year is None:
+        return NO_YEAR
+    return RIGHT_YEAR if fact.year in years else WRONG_YEAR

@@ -1,0 +1,253 @@
+"""`Table`: rows and columns read off the lines of a page.
+
+Text layers give a table row as one line whose cells are parted by a single space as often as by a tab. A line is
+therefore split where the kind of token changes (words, numbers, codes, units) and where a capital letter follows a
+small one, and a block of lines counts as a table only if its lines split into equally many cells.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Final
+
+import msgspec
+
+from looseleaf.models.extractive.number import Number, parse_number
+from looseleaf.models.extractive.page import Line, read_page
+from looseleaf.models.extractive.words import stem_set
+
+__all__ = ["Table", "TableRow", "column_years", "read_tables", "split_cells"]
+
+LEAST_ROWS: Final = 2
+MOST_COLUMNS: Final = 12
+LONGEST_LINE: Final = 160
+LONGEST_LABEL: Final = 14
+PROSE_WORDS: Final = 12
+LONGEST_YEARS: Final = 60
+HEADER_LINES: Final = 4
+HEADER_REACH: Final = 45
+"""Lines above a row in which the years of its columns are looked for."""
+
+_COLUMNS: Final = re.compile(r"\t+| {2,}")
+_VALUE: Final = re.compile(r"^[($€£¥+\-−–~<>≤≥]*\d[\d.,:/]*\)?%?[)*†‡]*$")
+_CODE: Final = re.compile(r"^(?=.*\d)[A-Z]+[A-Z0-9]*(?:-[A-Z0-9]+)*$")
+_UNIT: Final = re.compile(
+    r"^(?:[a-zµ°]{1,3}|°[CF]|[kMG]?(?:Hz|W|B|V|A)|%|MB|GB|mAh?|x|million|billion|years?|days?|hours?|MCs)$"
+)
+_YEAR: Final = re.compile(r"(?<![\d.,])(?:19|20)\d\d(?![\d,]|\.\d)")
+_FOOTNOTE: Final = re.compile(r"^\(\w\)$")
+_DASH: Final = re.compile(r"^[—–-]+%?$")
+_CURRENCY: Final = frozenset("$€£¥")
+
+
+class TableRow(msgspec.Struct, frozen=True):
+    """One row: its cells (the first is the label), their numbers, and the line that it stands on."""
+
+    cells: tuple[str, ...]
+    numbers: tuple[Number | None, ...]
+    stems: tuple[frozenset[str], ...]
+    line: int
+
+    @property
+    def label(self) -> str:
+        """The first cell."""
+        return self.cells[0]
+
+
+class Table(msgspec.Struct, frozen=True):
+    """A block of rows under one header.
+
+    Attributes:
+        header: one text a column, the label column included.
+        rows: the rows, in order.
+        caption: the caption or heading nearest to it, or empty.
+        stems: stems of header and caption.
+    """
+
+    header: tuple[str, ...]
+    rows: tuple[TableRow, ...]
+    caption: str
+    stems: frozenset[str]
+
+
+@lru_cache(maxsize=1024)
+def read_tables(text: str) -> tuple[Table, ...]:
+    """The tables of a page; depends on the text only."""
+    lines = read_page(text).lines
+    tables: list[Table] = []
+    start = 0
+    while start < len(lines):
+        block = _block(lines, start)
+        if len(block) >= LEAST_ROWS:
+            tables.append(_table(lines, block))
+        start = block[-1].line + 1 if len(block) >= LEAST_ROWS else start + 1
+    return tuple(tables)
+
+
+def _block(lines: tuple[Line, ...], start: int) -> list[TableRow]:
+    """Rows from line `start` on that have equally many cells with values in the same columns."""
+    rows: list[TableRow] = []
+    for line in lines[start:]:
+        cells = _row_cells(line)
+        if cells is not None and rows:
+            cells = _fit(cells, len(rows[0].cells))
+        if cells is None or not (_values(cells) and (not rows or _values(cells) & _values(rows[0].cells))):
+            break
+        numbers = tuple(parse_number(cell) for cell in cells)
+        rows.append(TableRow(tuple(cells), numbers, tuple(stem_set(cell) for cell in cells), line.index))
+    return rows
+
+
+def _row_cells(line: Line) -> list[str] | None:
+    """Cells of a line that can be a row, or `None` for captions and prose."""
+    if line.kind == "caption" or len(line.text) > LONGEST_LINE:
+        return None
+    cells = split_cells(line.text)
+    if not 2 <= len(cells) <= MOST_COLUMNS or len(cells[0].split()) > LONGEST_LABEL or _is_prose(cells):
+        return None
+    return cells
+
+
+def _is_prose(cells: list[str]) -> bool:
+    """Whether the line reads as a sentence that happens to hold numbers."""
+    words = sum(len(cell.split()) for cell in cells)
+    values = sum(_is_value(cell.split()[0]) for cell in cells)
+    if cells[-1][-1] in ".,;" and words > 4 and not _is_value(cells[-1]):
+        return True
+    return words > PROSE_WORDS and words > 4 * values and not _CODE.match(cells[0])
+
+
+def _values(cells: Sequence[str]) -> set[int]:
+    """Columns that hold a number, a code or a dash."""
+    return {i for i, cell in enumerate(cells) if _is_value(cell.split()[0]) or _is_value(cell.split()[-1])}
+
+
+def _fit(cells: list[str], columns: int) -> list[str] | None:
+    """The cells as `columns` cells: footnote marks go, and a first cell of several words may hold several."""
+    if len(cells) == columns + 1 and _FOOTNOTE.match(cells[1]):
+        return [cells[0], *cells[2:]]
+    if len(cells) == columns:
+        return cells
+    return None
+
+
+def _table(lines: tuple[Line, ...], rows: list[TableRow]) -> Table:
+    header = _header(lines, rows)
+    rows, header = _split_labels(rows, header)
+    caption = _caption(lines, rows[0].line - 1, rows[-1].line)
+    return Table(header, tuple(rows), caption, stem_set(" ".join((*header, caption))))
+
+
+def _header(lines: tuple[Line, ...], rows: list[TableRow]) -> tuple[str, ...]:
+    """Texts above the columns: a first row of years, a line that splits into as many cells, or the years above."""
+    columns = len(rows[0].cells)
+    if len(rows) > LEAST_ROWS and not _has_values(rows[0]) and _has_values(rows[1]):
+        return rows.pop(0).cells
+    first = rows[0].line
+    for line in reversed(lines[max(0, first - HEADER_LINES) : first]):
+        if line.kind in {"caption", "bullet"} or line.text[-1] in ".;?!" or len(line.text) > LONGEST_LINE:
+            continue
+        for cells in (split_cells(line.text), _capital_cells(line.text)):
+            if len(cells) in {columns, columns + 1} and columns > 1 and not _has_figures(cells):
+                return tuple(cells)
+    return ("", *column_years(lines, first, columns - 1))
+
+
+def _has_values(row: TableRow) -> bool:
+    """Whether a cell after the label holds a figure other than a year."""
+    return any(any(c.isdigit() for c in _YEAR.sub("", cell)) for cell in row.cells[1:])
+
+
+def _has_figures(cells: Sequence[str]) -> bool:
+    """Whether a cell is a number other than a year: such a line is a row, not a header."""
+    return any(_VALUE.match(cell.split()[-1]) and not _YEAR.fullmatch(cell.split()[-1]) for cell in cells[1:])
+
+
+def _capital_cells(text: str) -> list[str]:
+    """A header line split before every capital letter or number."""
+    cells: list[list[str]] = []
+    for word in text.split():
+        if cells and not (word[0].isupper() or _is_value(word) or word[0] in "#%"):
+            cells[-1].append(word)
+        else:
+            cells.append([word])
+    return [" ".join(cell) for cell in cells]
+
+
+def column_years(lines: tuple[Line, ...], index: int, count: int) -> list[str]:
+    """The years that stand above a row, one a column; empty texts where their number does not fit."""
+    years: list[str] = []
+    for line in reversed(lines[max(0, index - HEADER_REACH) : index]):
+        found = _YEAR.findall(line.text)
+        if found and len(line.text) < LONGEST_YEARS:
+            years = found + years
+            if len(years) >= count:
+                break
+    return years if len(years) == count else [""] * count
+
+
+def _split_labels(rows: list[TableRow], header: tuple[str, ...]) -> tuple[list[TableRow], tuple[str, ...]]:
+    """With one header text more than cells, two-word labels are two columns; otherwise the header is trimmed."""
+    columns = len(rows[0].cells)
+    if len(header) <= columns:
+        return rows, header
+    if not all(len(row.cells[0].split()) == 2 for row in rows):
+        return rows, (" ".join(header[:2]), *header[2:])
+    split = []
+    for row in rows:
+        cells = (*row.cells[0].split(), *row.cells[1:])
+        split.append(
+            TableRow(cells, (None, None, *row.numbers[1:]), tuple(stem_set(c) for c in cells), row.line)
+        )
+    return split, header
+
+
+def _caption(lines: tuple[Line, ...], first: int, last: int) -> str:
+    """The nearest caption up to three lines above or below, else the nearest heading above."""
+    near = [*reversed(lines[max(0, first - 4) : first]), *lines[last + 1 : last + 4]]
+    captions = [line.text for line in near if line.kind == "caption"]
+    headings = [line.text for line in reversed(lines[max(0, first - 12) : first]) if line.kind == "heading"]
+    return (captions or headings or [""])[0]
+
+
+def split_cells(text: str) -> list[str]:
+    """Cells of one line."""
+    parts = [part.strip() for part in _COLUMNS.split(text.strip()) if part.strip()]
+    if len(parts) > 1:
+        return parts[:1] + [cell for part in parts[1:] for cell in _by_kind(part)]
+    return _by_kind(text)
+
+
+def _by_kind(text: str) -> list[str]:
+    cells: list[list[str]] = []
+    for word in text.split():
+        if cells and not _starts_cell(cells[-1], word):
+            cells[-1].append(word)
+        else:
+            cells.append([word])
+    return [" ".join(cell) for cell in cells]
+
+
+def _starts_cell(cell: list[str], word: str) -> bool:
+    last = cell[-1]
+    if last in _CURRENCY or last in {"(", "to", "of", "x", "±"}:
+        return False
+    value, after_value = _is_value(word), _is_value(last)
+    if word in _CURRENCY:
+        return True
+    if value:
+        return not (last in {"-", "–"} and len(cell) > 1)
+    if after_value:
+        return not _UNIT.match(word) and word not in {")", "to", "±"}
+    if _UNIT.match(last) and any(_is_value(part) for part in cell[:-1]):
+        return word != "to"
+    return word[0].isupper() and not last[0].isupper() and len(last) > 1 and last.lower() not in _LINKS
+
+
+_LINKS: Final = frozenset(["of", "the", "and", "for", "in", "de", "&", "to", "by", "with", "vs"])
+
+
+def _is_value(word: str) -> bool:
+    return bool(_VALUE.match(word) or _CODE.match(word) or _DASH.match(word))

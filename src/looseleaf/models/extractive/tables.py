@@ -1,0 +1,126 @@
+"""Answers from tables: a cell by row and column, the row with the highest value, the rows with a property."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+
+from looseleaf.models.extractive.candidate import Candidate
+from looseleaf.models.extractive.pool import Pool
+from looseleaf.models.extractive.query import Kind, Operation
+from looseleaf.models.extractive.table import Table, TableRow, read_tables
+from looseleaf.models.extractive.words import stem_set
+
+__all__ = ["table_candidates"]
+
+TOTALS: Final = frozenset(["total", "all", "sum", "averag", "overal", "subtot"])
+"""Stems of rows that sum up others; they never win a comparison of rows."""
+LEAST_COVERAGE: Final = 0.3
+
+
+class Place(msgspec.Struct, frozen=True):
+    """Where a table was found."""
+
+    page: int
+    table: Table
+
+
+def table_candidates(pool: Pool) -> Iterator[Candidate]:
+    """Candidates of all table mechanisms."""
+    for passage in pool.passages:
+        for table in read_tables(passage.text):
+            place = Place(passage.page, table)
+            yield from _cells(pool, place)
+            if pool.query.operation in {Operation.MAXIMUM, Operation.MINIMUM}:
+                yield from _extremes(pool, place)
+
+
+def _cells(pool: Pool, place: Place) -> Iterator[Candidate]:
+    """The cell where a row and a column that the question names cross."""
+    for row in place.table.rows:
+        named = _naming_column(pool, row)
+        if named is None:
+            continue
+        column, header_fit = _asked_column(pool, place.table, row, named)
+        if column is None or not _suits(pool, row, column):
+            continue
+        stems = frozenset().union(row.stems[named], stem_set(place.table.header[column]))
+        precision = len(row.stems[named] & pool.weights.keys()) / len(row.stems[named])
+        score = (
+            pool.page_factor(place.page)
+            * pool.coverage(stems, place.table.stems)
+            * (0.6 + 0.4 * precision)
+            * header_fit
+        )
+        if score >= LEAST_COVERAGE:
+            evidence = _evidence(place.table, row, column, named)
+            yield Candidate(row.cells[column], place.page, evidence, score, "cell")
+
+
+def _naming_column(pool: Pool, row: TableRow) -> int | None:
+    """The column whose text in this row the question quotes best: mostly the label."""
+    scored = [(pool.coverage(stems), -i) for i, stems in enumerate(row.stems) if stems]
+    best = max(scored, default=(0.0, 0))
+    return -best[1] if best[0] > 0 else None
+
+
+def _asked_column(pool: Pool, table: Table, row: TableRow, named: int) -> tuple[int | None, float]:
+    """The column that the question asks for, and how sure that is."""
+    others = [i for i in range(len(row.cells)) if i != named and row.cells[i].strip("—–- ")]
+    by_header = [(pool.coverage(stem_set(table.header[i]) - row.stems[named]), -i) for i in others]
+    best = max(by_header, default=(0.0, 0))
+    if best[0] > 0:
+        return -best[1], 1.15
+    return (others[0], 0.85) if len(others) == 1 else (None, 0.0)
+
+
+def _suits(pool: Pool, row: TableRow, column: int) -> bool:
+    """Whether the cell can answer this kind of question."""
+    number = row.numbers[column]
+    if pool.query.kind in {Kind.COUNT, Kind.PERCENT, Kind.MONEY}:
+        return number is not None
+    if pool.query.kind in {Kind.PERSON, Kind.PLACE, Kind.TITLE, Kind.COLOR}:
+        return number is None
+    return pool.query.kind not in {Kind.EMAIL, Kind.URL, Kind.PHONE, Kind.PAGE, Kind.YES_NO, Kind.CHOICE}
+
+
+def _evidence(table: Table, row: TableRow, column: int, named: int = 0) -> str:
+    header = table.header[column]
+    return (
+        f"{row.cells[named]}, {header}: {row.cells[column]}"
+        if header
+        else f"{row.cells[named]}: {row.cells[column]}"
+    )
+
+
+def _extremes(pool: Pool, place: Place) -> Iterator[Candidate]:
+    """The row whose value is the highest or lowest in the column that the question names."""
+    table = place.table
+    for column in range(1, len(table.header)):
+        rows = [row for row in table.rows if row.numbers[column] is not None and not row.stems[0] & TOTALS]
+        header = stem_set(table.header[column])
+        if len(rows) < 2 or (not header & pool.weights.keys() and len(table.header) > 2):
+            continue
+        best = _extreme_row(pool, rows, column)
+        score = pool.coverage(header | stem_set(table.header[0]), table.stems) * 1.05
+        if score >= LEAST_COVERAGE:
+            wants_value = _wants_value(pool, header)
+            text = best.cells[column] if wants_value else best.label
+            yield Candidate(text, place.page, _evidence(table, best, column), score, "extreme")
+
+
+def _extreme_row(pool: Pool, rows: list[TableRow], column: int) -> TableRow:
+    sign = 1 if pool.query.operation is Operation.MAXIMUM else -1
+    return max(rows, key=lambda row: sign * (n.value if (n := row.numbers[column]) is not None else 0.0))
+
+
+def _wants_value(pool: Pool, header: frozenset[str]) -> bool:
+    """Whether the value is asked for ("what is the highest F1") rather than the row ("which method …")."""
+    asks_row = pool.query.text.lower().startswith(
+        ("which", "who", "in which", "what kind", "what type", "name")
+    )
+    return not asks_row and bool(
+        set(pool.focus) & header or pool.query.kind in {Kind.NUMBER, Kind.PERCENT, Kind.COUNT}
+    )
