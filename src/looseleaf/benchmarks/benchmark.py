@@ -167,6 +167,7 @@ def assemble(
         if question.doc_id not in found:
             found[question.doc_id] = folder.find(question.doc_id, place)
     documents = {doc_id: path for doc_id, path in found.items() if path is not None}
+    used = set(documents.values())
     annotations = {readable(annotation.path.name): annotation.sha256, **conversion.used}
     return QuestionSet(
         name=name,
@@ -178,7 +179,7 @@ def assemble(
         data=data,
         annotations=annotations,
         sha256=digest(annotations),
-        extra=tuple(name for name, path in folder.names().items() if path not in documents.values()),
+        extra={name: path for name, path in folder.names().items() if path not in used},
         notes=(*notes, *conversion.notes),
         options={key: _plain_option(value) for key, value in options.items()},
         oracle=conversion.oracle,

@@ -46,7 +46,7 @@ class QuestionSet:
         data: the data folder.
         annotations: annotation file name to the sha256 of its bytes.
         sha256: one digest that stands for the annotation files.
-        extra: printable names of documents that no question asks about.
+        extra: documents that no question asks about: printable name to path.
         notes: warnings, one sentence each.
         options: options that the set was loaded with.
         oracle: what this input tells the agent beyond the document, e.g. `{"page_window": "official-30"}`.
@@ -63,7 +63,7 @@ class QuestionSet:
     data: Path
     annotations: Mapping[str, str]
     sha256: str
-    extra: tuple[str, ...] = ()
+    extra: Mapping[str, Path] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
     oracle: Mapping[str, Any] = field(default_factory=dict)
