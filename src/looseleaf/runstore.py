@@ -22,7 +22,7 @@ import tomllib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 import msgspec
 import tomli_w
@@ -150,7 +150,7 @@ def _file_safe(name: str) -> str:
     return "".join(c if c.isalnum() or c in "._" else "-" for c in name).strip(".-") or "unnamed"
 
 
-class Ledger:
+class Ledger(Generic[Record]):
     """One append-only JSON-lines file of one record type; `key` tells rows apart and the last one wins."""
 
     def __init__(self, path: Path, record_type: type[Record], *, fsync: bool = False) -> None:
@@ -160,7 +160,7 @@ class Ledger:
         self._fsync = fsync
         self._descriptor: int | None = None
 
-    def read(self) -> Iterator[Any]:
+    def read(self) -> Iterator[Record]:
         """All whole records, oldest first; a torn last line is passed over.
 
         Raises:
@@ -175,7 +175,7 @@ class Ledger:
                 if line.strip():
                     yield self._decode(line, number)
 
-    def _decode(self, line: bytes, number: int) -> Any:
+    def _decode(self, line: bytes, number: int) -> Record:
         try:
             return self._decoder.decode(line)
         except (msgspec.DecodeError, UnicodeDecodeError) as problem:
@@ -183,7 +183,7 @@ class Ledger:
                 f"Line {number} of {self.path} cannot be read ({problem}); repair or remove that line and try again."
             ) from problem
 
-    def append(self, record: msgspec.Struct) -> None:
+    def append(self, record: Record) -> None:
         """Write one record with a single `O_APPEND` write, and fsync it if the ledger says so."""
         if self._descriptor is None:
             self._open()
@@ -243,7 +243,7 @@ class Run:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._ledgers: list[Ledger] = []
+        self._ledgers: list[Ledger[Any]] = []
         self.trajectory_ledger = Ledger(path / "trajectories.jsonl", Trajectory, fsync=True)
 
     @classmethod
@@ -339,19 +339,19 @@ class Run:
         """The last record of each trajectory, by trajectory id."""
         return {trajectory.trajectory_id: trajectory for trajectory in self.trajectory_ledger.read()}
 
-    def readings(self, ledger_id: str) -> Ledger:
+    def readings(self, ledger_id: str) -> Ledger[ReadingRow]:
         """Ledger of a reader's answers."""
         return self._ledger("readings", ledger_id, ReadingRow)
 
-    def extractions(self, ledger_id: str) -> Ledger:
+    def extractions(self, ledger_id: str) -> Ledger[ExtractionRow]:
         """Ledger of an extractor's outputs."""
         return self._ledger("extractions", ledger_id, ExtractionRow)
 
-    def scores(self, ledger_id: str) -> Ledger:
+    def scores(self, ledger_id: str) -> Ledger[ScoreRow]:
         """Ledger of a scorer's values."""
         return self._ledger("scores", ledger_id, ScoreRow)
 
-    def _ledger(self, kind: str, ledger_id: str, record_type: type[msgspec.Struct]) -> Ledger:
+    def _ledger(self, kind: str, ledger_id: str, record_type: type[Record]) -> Ledger[Record]:
         ledger = Ledger(self.path / kind / f"{ledger_id}.jsonl", record_type)
         self._ledgers.append(ledger)
         return ledger

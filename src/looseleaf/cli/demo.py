@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -36,9 +37,7 @@ def demo(
                 data=DataConfig(benchmark="mmlongbench-doc", path=str(DEMO_DATA)),
                 policy=RoleSpec(backend="embedded", argument=style),
             )
-            run = execute(
-                config, out / style, progress=lambda done, total, style=style: draw(style, done, total)
-            ).run
+            run = execute(config, out / style, progress=partial(draw, style)).run
             scored = score_run(run, ScoreConfig(), progress=draw)
             report = build_report(run, score_id=scored.score_id, reading_id=scored.reading_ids[0])
             write_report(run, report)

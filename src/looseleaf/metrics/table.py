@@ -17,6 +17,9 @@ from looseleaf.trajectory import Trajectory
 __all__ = ["MetricTable", "MetricValue", "evaluate", "evaluate_rows"]
 
 
+NOTHING = Ratio(0.0, 0.0)
+
+
 class MetricValue(msgspec.Struct, frozen=True, kw_only=True):
     """One metric over one set of rows.
 
@@ -131,7 +134,7 @@ def _value(metric: Metric, rows: Sequence[Row]) -> MetricValue:
     )
 
 
-def _ratio(ratios: Sequence[Ratio], extra: Ratio = Ratio(0.0, 0.0), times: int = 0) -> float | None:
+def _ratio(ratios: Sequence[Ratio], extra: Ratio = NOTHING, times: int = 0) -> float | None:
     denominator = sum(ratio.y for ratio in ratios) + extra.y * times
     return (sum(ratio.x for ratio in ratios) + extra.x * times) / denominator if denominator else None
 

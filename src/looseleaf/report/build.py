@@ -1,4 +1,4 @@
-"""`Report`: what a stored run says, as data that every output format prints."""
+"""Building a report from a stored run, and writing it into the run."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ from typing import Any
 import msgspec
 
 from looseleaf.errors import RunError
-from looseleaf.metrics import MetricTable, Row, evaluate_rows
+from looseleaf.metrics import Row, evaluate_rows
 from looseleaf.metrics.stored import stored_rows
 from looseleaf.metrics.table import evaluate_by
+from looseleaf.report.markdown import as_markdown
 from looseleaf.report.notices import notices_of
+from looseleaf.report.record import Report
 from looseleaf.runstore import Run, write_atomically
 
-__all__ = ["HEADLINE", "Report", "build_report", "write_report"]
+__all__ = ["HEADLINE", "build_report", "write_report"]
 
 HEADLINE = (
     *("Acc", "Acc[answerable]", "Acc[unanswerable]", "F1"),
@@ -29,30 +31,6 @@ CELLS = ("Cell11", "Cell10", "Cell01", "Cell00")
 BREAKDOWN = ("Acc", "MemAcc", "P_mmc", "Rec")
 """Metrics of the breakdown tables."""
 NO_LABEL = "(none)"
-
-
-class Report(msgspec.Struct, frozen=True, kw_only=True):
-    """One run under one scorer and one reader.
-
-    Attributes:
-        title: name of the run folder.
-        settings: what the numbers depend on, as printable pairs.
-        notices: what a reader of the numbers must know (oracle settings, embedded models, unscored rows).
-        counts: selected, run, scored and excluded questions.
-        headline: the first table.
-        cells: shares of the four outcome cells.
-        breakdowns: tables by answer format, evidence source, document type and answerability.
-        stop_reasons: trajectories by stop reason.
-    """
-
-    title: str
-    settings: dict[str, str]
-    notices: list[str]
-    counts: dict[str, int]
-    headline: MetricTable
-    cells: MetricTable
-    breakdowns: dict[str, list[MetricTable]]
-    stop_reasons: dict[str, int]
 
 
 def build_report(
@@ -97,12 +75,12 @@ def _settings(run: Run, score_id: str, reading_id: str | None, threshold: str) -
     config, manifest = run.config, run.manifest
     protocol, scores = config.get("protocol", {}), run.sidecars("scores").get(score_id, {})
     readings = run.sidecars("readings").get(reading_id or "", {})
-    data = manifest.get("data", {})
+    data, retriever = manifest.get("data", {}), manifest.get("retriever", {})
     return {
         "data": f"{data.get('name', '?')} {data.get('version', '')}".strip(),
         "policy": _role(config.get("roles", {}).get("policy")),
         "protocol": f"{protocol.get('name', '?')}, {protocol.get('max_turns', '?')} turns",
-        "retriever": f"{manifest.get('retriever', {}).get('name', '?')} ({manifest.get('retriever', {}).get('family', '?')})",
+        "retriever": f"{retriever.get('name', '?')} ({retriever.get('family', 'family unknown')})",
         "page images": _resolution(protocol),
         "scorer": str(scores.get("scorer", score_id)),
         "extractor": str(scores.get("extraction_id") or "none"),
@@ -152,8 +130,6 @@ BREAKDOWNS: dict[str, Callable[[Row], Iterable[str]]] = {
 
 def write_report(run: Run, report: Report) -> tuple[Path, Path]:
     """Write `report/report.json` and `report/report.md`; returns the two paths."""
-    from looseleaf.report.markdown import as_markdown
-
     folder = run.path / "report"
     folder.mkdir(exist_ok=True)
     json_path, markdown_path = folder / "report.json", folder / "report.md"

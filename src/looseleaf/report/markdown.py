@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 
 from looseleaf.metrics import METRICS, MetricTable
 from looseleaf.metrics.memory import OutcomeCell
-from looseleaf.report.build import Report
 from looseleaf.report.cells import interval_text, scored_text, value_text
+from looseleaf.report.record import Report
 
 __all__ = ["as_markdown"]
 

@@ -12,7 +12,9 @@ from looseleaf.runstore import Run
 __all__ = ["notices_of"]
 
 EMBEDDED_POLICY = "Policy embedded: a text-and-OCR extractive baseline, not a VLM."
-EMBEDDED_READER = "Reader embedded: an extractive text reader, not an LLM; not comparable with published memory-only accuracy."
+EMBEDDED_READER = (
+    "Reader embedded: an extractive text reader, not an LLM; not comparable with published numbers."
+)
 EMBEDDED_EXTRACTOR = "Scores are not official: rule extractor (the official extractor is an LLM)."
 SAME_EXTRACTOR = (
     "Policy and reader are one extractor here, so a finding that carries its evidence gives the reader the very answer "

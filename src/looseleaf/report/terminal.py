@@ -7,8 +7,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from looseleaf.metrics import MetricTable
-from looseleaf.report.build import Report
 from looseleaf.report.cells import interval_text, scored_text, value_text
+from looseleaf.report.record import Report
 
 __all__ = ["print_report"]
 

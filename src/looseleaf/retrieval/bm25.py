@@ -10,12 +10,17 @@ from looseleaf.retrieval.retriever import RetrieverFamily, ScoredPage
 
 __all__ = ["BM25Retriever"]
 
+K1 = 1.2
+B = 0.75
+"""Lucene's defaults (`BM25Similarity`), with bm25s' `lucene` variant of the formula."""
+STOP_WORDS = "en_plus"
+"""bm25s' longer English list: it holds the question words, which say nothing about a page."""
+
 
 class BM25Retriever:
     """Lexical search inside one document.
 
-    Scoring is bm25s' default (Lucene's BM25, k1 = 1.5, b = 0.75) over lower-cased, Snowball-stemmed words without
-    English stop words.
+    Scoring is Lucene's BM25 over lower-cased, Snowball-stemmed words without English stop words.
     """
 
     name = "bm25"
@@ -32,7 +37,7 @@ class BM25Retriever:
         if not tokens.vocab or not any(len(ids) for ids in tokens.ids):
             self._index = None
             return
-        self._index = _bm25s().BM25()
+        self._index = _bm25s().BM25(k1=K1, b=B, method="lucene")
         self._index.index(tokens, show_progress=False)
 
     def search(self, query: str, k: int) -> list[ScoredPage]:
@@ -61,5 +66,5 @@ def _bm25s() -> Any:
 
 def _tokenize(texts: list[str], *, return_ids: bool = True) -> Any:
     return _bm25s().tokenize(
-        texts, stopwords="en", stemmer=_stemmer(), return_ids=return_ids, show_progress=False
+        texts, stopwords=STOP_WORDS, stemmer=_stemmer(), return_ids=return_ids, show_progress=False
     )

@@ -111,7 +111,7 @@ def execute(
     selected = select(question_set, config)
     run = Run.create(out)
     with run.writing():
-        _freeze(run, config, question_set, selected)
+        _freeze(run, config, question_set, selected, library)
         session = _Session(run, config, policy, library, question_set, progress)
         outcome = asyncio.run(session.run(selected))
         _update_manifest(run, outcome, store)
@@ -231,7 +231,9 @@ class _Session:
             loop.remove_signal_handler(signal.SIGINT)
 
 
-def _freeze(run: Run, config: RunConfig, question_set: QuestionSet, selected: list[Question]) -> None:
+def _freeze(
+    run: Run, config: RunConfig, question_set: QuestionSet, selected: list[Question], library: Library
+) -> None:
     stored = run.config
     tables = config.as_tables()
     if stored:
@@ -243,11 +245,13 @@ def _freeze(run: Run, config: RunConfig, question_set: QuestionSet, selected: li
             )
         return
     run.write_questions(selected)
-    run.write_manifest(_manifest(config, question_set, selected))
+    run.write_manifest(_manifest(config, question_set, selected, library))
     run.write_config(tables)
 
 
-def _manifest(config: RunConfig, question_set: QuestionSet, selected: list[Question]) -> dict[str, Any]:
+def _manifest(
+    config: RunConfig, question_set: QuestionSet, selected: list[Question], library: Library
+) -> dict[str, Any]:
     return {
         "run_id": config_id("run", config.as_tables()),
         "versions": _versions(),
@@ -257,7 +261,7 @@ def _manifest(config: RunConfig, question_set: QuestionSet, selected: list[Quest
             "n_selected": len(selected),
             "n_without_document": len(question_set.questions) - len(question_set.runnable),
         },
-        "retriever": {"name": config.retriever},
+        "retriever": {"name": config.retriever, "family": str(library.family)},
         "protocol": config.protocol.name,
     }
 

@@ -11,7 +11,7 @@ from looseleaf.benchmarks.question_set import QuestionSet
 from looseleaf.document import Document, PageStore
 from looseleaf.errors import ConfigError
 from looseleaf.question import Question
-from looseleaf.retrieval import BM25Retriever, GoldPagesRetriever, Retriever
+from looseleaf.retrieval import BM25Retriever, GoldPagesRetriever, Retriever, RetrieverFamily
 
 __all__ = ["RETRIEVERS", "Library", "OpenDocument"]
 
@@ -41,6 +41,12 @@ class Library:
         self._store = store
         self._open: OrderedDict[str, OpenDocument] = OrderedDict()
         self._lock = threading.Lock()
+
+    @property
+    def family(self) -> RetrieverFamily:
+        """Family of the retriever, for every result."""
+        made = RETRIEVERS.get(self._retriever)
+        return RetrieverFamily.ORACLE if made is None else made().family
 
     def open(self, question: Question) -> OpenDocument:
         """The question's own document with a retriever over it.

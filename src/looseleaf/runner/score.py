@@ -98,7 +98,8 @@ class _Scoring:
         return ScoreOutcome(score_id, tuple(readings), unscored)
 
     def _has_memory(self) -> bool:
-        return self._run.config.get("protocol", {}).get("memory", "mandatory") != "none"
+        memory: str = self._run.config.get("protocol", {}).get("memory", "mandatory")
+        return memory != "none"
 
     def _without_document(self) -> frozenset[str]:
         if not self._run.config.get("run", {}).get("strict", False):

@@ -13,6 +13,7 @@ from looseleaf.runstore import Ledger
 __all__ = ["StageProgress", "work_off"]
 
 Item = TypeVar("Item")
+Record = TypeVar("Record", bound=msgspec.Struct)
 StageProgress = Callable[[str, int, int], None]
 """Called with (stage name, finished, total)."""
 
@@ -20,8 +21,8 @@ StageProgress = Callable[[str, int, int], None]
 async def work_off(
     name: str,
     items: Sequence[Item],
-    work: Callable[[Item], Awaitable[msgspec.Struct]],
-    ledger: Ledger,
+    work: Callable[[Item], Awaitable[Record]],
+    ledger: Ledger[Record],
     *,
     concurrency: int,
     progress: StageProgress | None = None,
