@@ -17,6 +17,7 @@ __all__ = ["clause_candidates"]
 
 LEAST_COVERAGE: Final = 0.4
 WORDED: Final = frozenset({Kind.TEXT, Kind.PERSON, Kind.PLACE, Kind.TITLE, Kind.NUMBER})
+FRAGMENT: Final = 0.5
 LONGEST_ANSWER: Final = 25
 GAP: Final = 3
 """Words that may stand between two words of the question in the matched stretch."""
@@ -64,7 +65,7 @@ def _from_sentence(
     text = _subject_text(before) if subject else _object_text(after)
     if not text or stem_set(text) <= pool.weights.keys():
         return
-    score = coverage * (0.45 + 0.45 * share) * pool.page_factor(page)
+    score = (1.0 if sentence.whole else FRAGMENT) * coverage * (0.45 + 0.45 * share) * pool.page_factor(page)
     if pool.query.kind in {Kind.PERSON, Kind.PLACE, Kind.NUMBER}:
         score *= 0.7
     yield Candidate(text, page, sentence.text, score, "clause", computed=True)

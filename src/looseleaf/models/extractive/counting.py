@@ -84,7 +84,7 @@ def _numbered(pool: Pool) -> Iterator[Candidate]:
     seen: dict[int, tuple[int, str]] = {}
     for page, text in _in_scope(pool):
         for match in pattern.finditer(text):
-            if stem(match[1]) == head and match[1][0].isupper():
+            if _same(stem(match[1]), head) and match[1][0].isupper():
                 seen.setdefault(int(match[2]), (page, match[0]))
     numbers = sorted(seen)
     if len(numbers) >= 2 and numbers[-1] <= 2 * len(numbers):
@@ -92,6 +92,13 @@ def _numbered(pool: Pool) -> Iterator[Candidate]:
         yield Candidate(
             str(len(numbers)), seen[numbers[0]][0], evidence, NUMBERED_SCORE, "count:numbered", computed=True
         )
+
+
+def _same(first: str, second: str) -> bool:
+    """Whether two stems are one word: a stemmer leaves `quiz` and `quizz` apart."""
+    return first == second or (
+        min(len(first), len(second)) >= 4 and (first.startswith(second) or second.startswith(first))
+    )
 
 
 def _items(pool: Pool) -> Iterator[Candidate]:

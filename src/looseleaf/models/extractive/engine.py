@@ -9,6 +9,7 @@ import msgspec
 
 from looseleaf.models.extractive.arithmetic import computed_candidates
 from looseleaf.models.extractive.candidate import Candidate, Passage
+from looseleaf.models.extractive.choice import choice_candidates
 from looseleaf.models.extractive.clause import clause_candidates
 from looseleaf.models.extractive.counting import count_candidates
 from looseleaf.models.extractive.keyed import keyed_candidates
@@ -18,6 +19,7 @@ from looseleaf.models.extractive.number import parse_number, plain
 from looseleaf.models.extractive.pool import Pool
 from looseleaf.models.extractive.query import Kind, Query, analyse
 from looseleaf.models.extractive.sentences import sentence_candidates
+from looseleaf.models.extractive.structure import structure_candidates
 from looseleaf.models.extractive.tables import table_candidates
 
 __all__ = ["answer", "candidates"]
@@ -31,6 +33,8 @@ MECHANISMS: Final[tuple[Callable[[Pool], Iterator[Candidate]], ...]] = (
     count_candidates,
     clause_candidates,
     keyed_candidates,
+    choice_candidates,
+    structure_candidates,
 )
 LEAST_SUPPORT: Final = 0.45
 """Below this score the honest answer is that the passages do not say."""

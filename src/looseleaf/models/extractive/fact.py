@@ -154,7 +154,7 @@ def _from_sentences(model: PageModel) -> Iterator[Fact]:
     """Numbers that a sentence lists side by side with as many years ("$2.4 and $3.0 billion in 2016 and 2017")."""
     for sentence in model.sentences:
         years = [match for match in _YEAR.finditer(sentence.text)]
-        if not years:
+        if not years or not sentence.whole:
             continue
         values = [n for n in find_numbers(sentence.text) if not is_reference(sentence.text, n)]
         for run in _runs(values, sentence.text):

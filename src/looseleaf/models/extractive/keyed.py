@@ -63,6 +63,8 @@ def _numbered_title(pool: Pool, page: int, model: PageModel, line: Line) -> Iter
             bool({"titl", "topic", "name", "caption", "call", "subject"} & set(pool.query.terms))
             or len(pool.weights) <= 3
         )
+        if match[2].strip().endswith(":"):
+            continue
         title = _with_next_line(model, line, match[2].strip())
         if asks_title and pool.query.kind not in {Kind.COUNT, Kind.PERCENT}:
             yield Candidate(

@@ -20,11 +20,14 @@ LEAST_COVERAGE: Final = 0.3
 MOST_ITEMS: Final = 40
 RIGHT_LENGTH: Final = 1.25
 WRONG_LENGTH: Final = 0.5
+INLINE: Final = 0.85
+"""Factor for items inside a sentence, which are easily clauses."""
 LONGEST_ITEM: Final = 14
 """Words of an item of a running sentence; a longer one is a clause."""
 
 _MARKER: Final = re.compile(
-    r"^\s*(?:[•●▪■◦‣▶►○◆❖✓✔➢§·]|[-–*]\s|o\s|\(?\d{1,2}[.)]|\(?[a-z][.)]|step\s+\d+[:.]?|\d{1,2}\s)\s*", re.I
+    r"^\s*(?:[•●▪■◦‣▶►○◆❖✓✔➢§·\ue000-\uf8ff]|[-–*]\s|o\s|\(?\d{1,2}[.)]|\(?[a-z][.)]|step\s+\d+[:.]?|\d{1,2}\s)\s*",
+    re.I,
 )
 _INTRODUCED: Final = re.compile(
     r"\b(?:are|is|were|was|includ(?:e|es|ing)|such as|consists? (?:primarily |mainly )?of|compris(?:e|es|ing)|namely|following|"
@@ -185,7 +188,7 @@ def _inline(pool: Pool, page: int, model: PageModel, sentence: Sentence) -> Iter
     for match in _INTRODUCED.finditer(sentence.text):
         before, after = sentence.text[: match.start()], sentence.text[match.end() :].strip().rstrip(".")
         items = _items(after)
-        if len(items) >= 2 and pool.coverage(stem_set(before)) > 0:
+        if len(items) >= 2 and sentence.whole and pool.coverage(stem_set(before)) > 0:
             share = pool.coverage(stem_set(before)) / max(coverage, 0.01)
             yield Listing(
                 page, tuple(items), before.strip(), coverage * (0.5 + 0.5 * min(share, 1.0)), "inline"

@@ -9,12 +9,15 @@ from typing import Final
 import msgspec
 
 from looseleaf.models.extractive.number import Number, parse_number
-from looseleaf.models.extractive.words import stem_set
+from looseleaf.models.extractive.words import stem, stem_set, tokens
 
 __all__ = ["Line", "LineKind", "PageModel", "Row", "Sentence", "read_page"]
 
 MAX_SENTENCE_WORDS: Final = 90
 """A run of lines without a full stop is cut here: it is a table or a chart, not a sentence."""
+
+MOST_FIGURES: Final = 0.35
+"""Share of words with digits from which a run of words is no sentence."""
 
 LineKind = str
 
@@ -52,20 +55,37 @@ class Line(msgspec.Struct, frozen=True):
 
 
 class Sentence(msgspec.Struct, frozen=True):
-    """One sentence with the index of the line that it starts on."""
+    """One sentence.
+
+    Attributes:
+        text: the sentence on one line.
+        stems: its content stems.
+        line: index of the line that it starts on.
+        whole: whether it reads as a sentence; a chart's or table's words and numbers do not.
+    """
 
     text: str
     stems: frozenset[str]
     line: int
+    whole: bool
 
 
 class PageModel(msgspec.Struct, frozen=True):
-    """A page, taken apart. `headings[i]` is the index of the last heading at or above line `i`, or -1."""
+    """A page, taken apart.
+
+    Attributes:
+        lines: the lines that are not empty, without a lone page number at the top or bottom.
+        sentences: sentences of the running text; chart labels and table rows come out as fragments.
+        headings: for each line the index of the last heading at or above it, or -1.
+        stems: all content stems of the page.
+        lowercase: stems of words that the page holds in small letters somewhere: the others are names.
+    """
 
     lines: tuple[Line, ...]
     sentences: tuple[Sentence, ...]
     headings: tuple[int, ...]
     stems: frozenset[str]
+    lowercase: frozenset[str]
 
     def heading(self, line: int) -> str:
         """Text of the heading that a line stands under, or empty."""
@@ -73,7 +93,7 @@ class PageModel(msgspec.Struct, frozen=True):
         return self.lines[index].text if index >= 0 else ""
 
 
-_BULLET: Final = re.compile(r"^\s*(?:[•●▪■◦‣▶►○◆❖✓✔➢§·]|[-–*o]\s)\s*(?=\S)")
+_BULLET: Final = re.compile(r"^\s*(?:[•●▪■◦‣▶►○◆❖✓✔➢§·\ue000-\uf8ff]|[-–*o]\s)\s*(?=\S)")
 _NUMBERED: Final = re.compile(
     r"^\s*(?:\(?\d{1,2}[.)]|\(?[a-z][.)]|(?:step|phase)\s+\d+[:.]?)\s+(?=\S)", re.IGNORECASE
 )
@@ -146,6 +166,15 @@ def _trailing_numbers(text: str) -> Row | None:
     return Row(label, tuple(cells), tuple(parse_number(cell) for cell in cells))
 
 
+def _without_page_number(text: str) -> str:
+    """The text without a first and last line that is a bare number."""
+    lines = text.strip().splitlines()
+    for end in (0, -1):
+        if len(lines) > 1 and lines[end].strip().isdigit():
+            del lines[end]
+    return "\n".join(lines)
+
+
 def _lines(text: str) -> list[Line]:
     lines = []
     for raw in text.splitlines():
@@ -203,7 +232,17 @@ def _cut(run: list[Line]) -> list[Sentence]:
 def _bounded(text: str, line: int) -> list[Sentence]:
     words = text.split()
     chunks = [words[i : i + MAX_SENTENCE_WORDS] for i in range(0, len(words), MAX_SENTENCE_WORDS)]
-    return [Sentence(" ".join(chunk), stem_set(" ".join(chunk)), line) for chunk in chunks]
+    return [Sentence(" ".join(chunk), stem_set(" ".join(chunk)), line, _is_whole(chunk)) for chunk in chunks]
+
+
+def _is_whole(words: list[str]) -> bool:
+    """Whether words end like a sentence and are mostly words."""
+    figures = sum(any(c.isdigit() for c in word) for word in words)
+    return (
+        words[-1][-1] in '.!?"”)' and len(words) > 3 and figures < MOST_FIGURES * len(words)
+        if words
+        else False
+    )
 
 
 def _headings(lines: list[Line]) -> list[int]:
@@ -218,10 +257,11 @@ def _headings(lines: list[Line]) -> list[int]:
 @lru_cache(maxsize=1024)
 def read_page(text: str) -> PageModel:
     """Take a page's text apart; depends on the text only."""
-    lines = _lines(_LEADERS.sub("  ", text.replace("\ufffe", "")))
+    lines = _lines(_without_page_number(_LEADERS.sub("  ", text.replace("\ufffe", ""))))
     return PageModel(
         lines=tuple(lines),
         sentences=tuple(_sentences(lines)),
         headings=tuple(_headings(lines)),
-        stems=frozenset().union(*(line.stems for line in lines)) if lines else frozenset(),
+        stems=frozenset().union(*(line.stems for line in lines)),
+        lowercase=frozenset(stem(token) for token in set(tokens(text)) if token[0].islower()),
     )

@@ -15,12 +15,12 @@ from looseleaf.models.extractive.words import stem
 
 __all__ = ["Pool"]
 
-COMMON_DISCOUNT: Final = 1.3
-"""How fast a term loses weight with the share of passages that hold it: a document's own subject tells nothing."""
-LEAST_SHARE: Final = 0.1
-"""Part of its weight that a term keeps in any case."""
+SUBJECT_SHARE: Final = 0.6
+"""Share of passages from which on a name that they hold is taken for the document's subject."""
+SUBJECT_WEIGHT: Final = 0.15
+"""Part of its weight that the subject's name keeps."""
 SMALL_POOL: Final = 4
-"""With fewer passages, document frequency says nothing and no weight is changed."""
+"""With fewer passages, frequency says nothing and no weight is changed."""
 CONTEXT_SHARE: Final = 0.5
 """What a term counts that stands in the context (heading, caption) and not in the evidence itself."""
 MISSPELLING: Final = 0.93
@@ -56,15 +56,20 @@ class Pool:
         return aliases
 
     def _weights(self) -> dict[str, float]:
+        """Weights of the question's terms; the name of what the whole document is about tells little."""
         weights: dict[str, float] = {}
         count = len(self.models)
         for term, weight in self.query.terms.items():
             root = self._aliases.get(term, term)
-            if count >= SMALL_POOL:
+            if count >= SMALL_POOL and root.isalpha() and self._is_name(root):
                 share = sum(root in model.stems for model in self.models) / count
-                weight *= max(1.0 - COMMON_DISCOUNT * share, LEAST_SHARE)
+                weight *= SUBJECT_WEIGHT if share >= SUBJECT_SHARE else 1.0
             weights[root] = max(weight, weights.get(root, 0.0))
         return weights
+
+    def _is_name(self, root: str) -> bool:
+        """Whether the passages hold a word, and never in small letters."""
+        return root in self.vocabulary and not any(root in model.lowercase for model in self.models)
 
     def term(self, root: str) -> str:
         """The pool's spelling of a question term."""

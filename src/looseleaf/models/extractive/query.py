@@ -241,7 +241,7 @@ def _terms(text: str, names: tuple[str, ...]) -> dict[str, float]:
         weight = 1.0
         if root in _GENERIC:
             weight = _GENERIC_WEIGHT
-        elif token[0].isdigit():
+        elif any(c.isdigit() for c in token):
             weight = _NUMBER_WEIGHT
         elif root in name_stems:
             weight = _NAME_WEIGHT
@@ -276,6 +276,7 @@ def _focus(text: str) -> tuple[str, ...]:
 _KINDS: Final[tuple[tuple[Kind, re.Pattern[str]], ...]] = tuple(
     (kind, re.compile(pattern, re.IGNORECASE))
     for kind, pattern in (
+        (Kind.COUNT, r"^(?:[^?]*, )?how many (?!percent)"),
         (Kind.EMAIL, r"\be-?mail\b"),
         (Kind.URL, r"\b(?:url|website|web site|web address|web page|link)\b"),
         (Kind.PHONE, r"\b(?:phone|telephone|fax)\b.*\bnumber\b|\bphone\b"),
@@ -335,7 +336,7 @@ _OPERATIONS: Final[tuple[tuple[Operation, re.Pattern[str]], ...]] = tuple(
         ),
         (
             Operation.DIFFERENCE,
-            r"\bdifferences?\b|\bhow (?:many|much) (?:more|less|fewer|higher|lower|larger|greater|longer)\b|\bgap\b"
+            r"\bdifferences?\b|\bhow (?:many|much) (?:more|less|fewer|higher|lower|larger|greater|longer)\b|\bgap\b|\bdiffer\b"
             r"|\bhow much (?:\w+ )?(?:increase|decrease|grow|rise|drop|change)|\bhigher (?:percentage|proportion)\b"
             r"|\b(?:more|less|higher|lower) \w+ .*\b(?:than|compar(?:ed|ing) (?:to|with))\b",
         ),

@@ -21,6 +21,8 @@ UNIT_WINDOW: Final = 4
 """Tokens after a number in which the thing counted must stand."""
 NO_UNIT: Final = 0.55
 """Factor for a count whose sentence does not say what is counted right after it."""
+FRAGMENT: Final = 0.7
+"""Factor for words that do not read as a sentence."""
 TYPED: Final = frozenset(Kind) - {Kind.TEXT, Kind.CHOICE, Kind.YES_NO, Kind.TITLE, Kind.PAGE}
 _YEAR: Final = re.compile(r"(?<![\d.,])(?:19|20)\d\d(?![\d,])")
 _COUNTED: Final = frozenset({Kind.COUNT, Kind.NUMBER})

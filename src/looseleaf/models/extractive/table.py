@@ -16,6 +16,7 @@ import msgspec
 
 from looseleaf.models.extractive.number import Number, parse_number
 from looseleaf.models.extractive.page import Line, read_page
+from looseleaf.models.extractive.series import Series, read_series
 from looseleaf.models.extractive.words import stem_set
 
 __all__ = ["Table", "TableRow", "column_years", "read_tables", "split_cells"]
@@ -64,12 +65,14 @@ class Table(msgspec.Struct, frozen=True):
         rows: the rows, in order.
         caption: the caption or heading nearest to it, or empty.
         stems: stems of header and caption.
+        chart: whether it was read off a chart.
     """
 
     header: tuple[str, ...]
     rows: tuple[TableRow, ...]
     caption: str
     stems: frozenset[str]
+    chart: bool = False
 
 
 @lru_cache(maxsize=1024)
@@ -83,7 +86,23 @@ def read_tables(text: str) -> tuple[Table, ...]:
         if len(block) >= LEAST_ROWS:
             tables.append(_table(lines, block))
         start = block[-1].line + 1 if len(block) >= LEAST_ROWS else start + 1
-    return tuple(tables)
+    return (*tables, *(_chart(lines, series) for series in read_series(lines)))
+
+
+def _chart(lines: tuple[Line, ...], series: Series) -> Table:
+    """A chart's series as a table of two columns."""
+    caption = _caption(lines, series.line, series.end)
+    around = lines[max(0, series.line - 2) : series.line] + lines[series.end + 1 : series.end + 4]
+    near = " ".join(line.text for line in around if len(line.text) < LONGEST_YEARS)
+    pairs = zip(series.labels, series.values, strict=True)
+    rows = tuple(_table_row((label, value), series.line) for label, value in pairs)
+    return Table(("", ""), rows, caption, stem_set(f"{caption} {near}"), chart=True)
+
+
+def _table_row(cells: Sequence[str], line: int) -> TableRow:
+    return TableRow(
+        tuple(cells), tuple(parse_number(c) for c in cells), tuple(stem_set(c) for c in cells), line
+    )
 
 
 def _block(lines: tuple[Line, ...], start: int) -> list[TableRow]:
@@ -95,8 +114,7 @@ def _block(lines: tuple[Line, ...], start: int) -> list[TableRow]:
             cells = _fit(cells, len(rows[0].cells))
         if cells is None or not (_values(cells) and (not rows or _values(cells) & _values(rows[0].cells))):
             break
-        numbers = tuple(parse_number(cell) for cell in cells)
-        rows.append(TableRow(tuple(cells), numbers, tuple(stem_set(cell) for cell in cells), line.index))
+        rows.append(_table_row(cells, line.index))
     return rows
 
 
@@ -195,12 +213,7 @@ def _split_labels(rows: list[TableRow], header: tuple[str, ...]) -> tuple[list[T
         return rows, header
     if not all(len(row.cells[0].split()) == 2 for row in rows):
         return rows, (" ".join(header[:2]), *header[2:])
-    split = []
-    for row in rows:
-        cells = (*row.cells[0].split(), *row.cells[1:])
-        split.append(
-            TableRow(cells, (None, None, *row.numbers[1:]), tuple(stem_set(c) for c in cells), row.line)
-        )
+    split = [_table_row((*row.cells[0].split(), *row.cells[1:]), row.line) for row in rows]
     return split, header
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -17,6 +18,10 @@ __all__ = ["table_candidates"]
 
 TOTALS: Final = frozenset(["total", "all", "sum", "averag", "overal", "subtot"])
 """Stems of rows that sum up others; they never win a comparison of rows."""
+_COMPARED: Final = re.compile(
+    r"^(?:which|what|list)\b.*?\b(lower|smaller|less|fewer|higher|larger|more|greater)\b(.*?)\bthan\b(.*)$",
+    re.IGNORECASE,
+)
 LEAST_COVERAGE: Final = 0.3
 
 
@@ -35,6 +40,8 @@ def table_candidates(pool: Pool) -> Iterator[Candidate]:
             yield from _cells(pool, place)
             if pool.query.operation in {Operation.MAXIMUM, Operation.MINIMUM}:
                 yield from _extremes(pool, place)
+            if _comparison(pool.query.text):
+                yield from _compared(pool, place)
 
 
 def _cells(pool: Pool, place: Place) -> Iterator[Candidate]:
@@ -100,7 +107,7 @@ def _extremes(pool: Pool, place: Place) -> Iterator[Candidate]:
     table = place.table
     for column in range(1, len(table.header)):
         rows = [row for row in table.rows if row.numbers[column] is not None and not row.stems[0] & TOTALS]
-        header = stem_set(table.header[column])
+        header = table.stems if table.chart else stem_set(table.header[column])
         if len(rows) < 2 or (not header & pool.weights.keys() and len(table.header) > 2):
             continue
         best = _extreme_row(pool, rows, column)
@@ -124,3 +131,44 @@ def _wants_value(pool: Pool, header: frozenset[str]) -> bool:
     return not asks_row and bool(
         set(pool.focus) & header or pool.query.kind in {Kind.NUMBER, Kind.PERCENT, Kind.COUNT}
     )
+
+
+def _comparison(text: str) -> int:
+    """1 for "which … higher in X than in Y", -1 for "lower", 0 for other questions."""
+    match = _COMPARED.match(text)
+    if not match:
+        return 0
+    return -1 if match[1].lower() in {"lower", "smaller", "less", "fewer"} else 1
+
+
+def _compared(pool: Pool, place: Place) -> Iterator[Candidate]:
+    """The rows whose value in one named column is higher or lower than in another."""
+    table = place.table
+    match = _COMPARED.match(pool.query.text)
+    columns = [_header_in(table, match[group]) for group in (2, 3)] if match else []
+    if None in columns or len(set(columns)) != 2:
+        return
+    sign = _comparison(pool.query.text)
+    rows = [row for row in table.rows if not row.stems[0] & TOTALS and _is_higher(row, columns, sign)]
+    score = pool.coverage(stem_set(" ".join(table.header)), table.stems) * 1.1
+    if rows and (len(rows) == 1 or pool.query.form.listed):
+        labels = [row.label for row in rows]
+        text = str(labels) if pool.query.form.listed else labels[0]
+        cells = (
+            f"{row.label}: {', '.join(f'{table.header[c]} {row.cells[c]}' for c in columns if c)}"
+            for row in rows
+        )
+        yield Candidate(text, place.page, "; ".join(cells), score, "compared", computed=True)
+
+
+def _header_in(table: Table, text: str) -> int | None:
+    """The column whose header a piece of the question names."""
+    stems = stem_set(text)
+    return next(
+        (i for i, head in enumerate(table.header) if i and stem_set(head) and stem_set(head) <= stems), None
+    )
+
+
+def _is_higher(row: TableRow, columns: list[int | None], sign: int) -> bool:
+    first, second = (row.numbers[column] for column in columns if column is not None)
+    return first is not None and second is not None and sign * (first.value - second.value) > 0

@@ -13,7 +13,7 @@ import Stemmer
 
 __all__ = ["STOPWORDS", "number_word", "ordinal_word", "roman", "stem", "stem_set", "stems", "tokens"]
 
-_TOKEN: Final = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?|\d+(?:[.,]\d+)*|[%$€£]")
+_TOKEN: Final = re.compile(r"\d+(?:[.,]\d+)+(?![^\W_])|[^\W_]+(?:['’][^\W\d_]+)?|[%$€£]")
 
 STOPWORDS: Final = frozenset(
     """a an the of in on at to for from by with and or as is are was were be been being do does did done has
@@ -54,7 +54,7 @@ def tokens(text: str) -> list[str]:
 def stem(token: str) -> str:
     """Stem of one token: lower case, no possessive, no thousands separators, Snowball English."""
     word = token.lower().replace("’", "'")
-    if word[:1].isdigit():
+    if any(c.isdigit() for c in word):
         return word.replace(",", "")
     return str(_STEMMER.stemWord(word.removesuffix("'s").replace("'", "")))
 

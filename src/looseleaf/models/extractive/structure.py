@@ -1,0 +1,118 @@
+"""Answers about the document itself: titles, authors, captions, and the pages that hold something."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from looseleaf.models.extractive.candidate import Candidate
+from looseleaf.models.extractive.page import PageModel
+from looseleaf.models.extractive.pool import Pool
+from looseleaf.models.extractive.query import Kind
+from looseleaf.models.extractive.span import find_spans, name_spans
+from looseleaf.models.extractive.words import stem_set
+
+__all__ = ["structure_candidates"]
+
+SOLE_SPAN: Final = 0.7
+"""Score of the only e-mail address, web address or telephone number of the pages, where one is asked for."""
+FIRST_PAGE: Final = 1
+OPENING_LINES: Final = 12
+LEAST_COVERAGE: Final = 0.35
+_RARE: Final = frozenset({Kind.EMAIL, Kind.PHONE, Kind.URL})
+_TITLE: Final = re.compile(
+    r"\b(?:title|name) of (?:the|this) (?:document|paper|report|book|article|presentation|brochure|guide|study|manual)\b",
+    re.I,
+)
+_AUTHORS: Final = re.compile(r"\bauthors?\b|\bwho (?:wrote|prepared|created|published)\b", re.IGNORECASE)
+_BY: Final = re.compile(r"^(?:(?:written|prepared|authored|edited|published)\s+)?by:?\s+(.+)$", re.IGNORECASE)
+
+
+def structure_candidates(pool: Pool) -> Iterator[Candidate]:
+    """Candidates of all mechanisms that look at the document's make-up."""
+    if pool.query.kind in _RARE:
+        yield from _sole(pool)
+    if pool.query.kind is Kind.DATE and pool.query.pages:
+        yield from _on_named_page(pool)
+    if pool.query.kind is Kind.PAGE:
+        yield from _pages(pool)
+    for page, model in pool.pages():
+        if page == FIRST_PAGE and _TITLE.search(pool.query.text):
+            yield from _title(page, model)
+        if page <= FIRST_PAGE + 2 and _AUTHORS.search(pool.query.text):
+            yield from _authors(pool, page, model)
+
+
+def _sole(pool: Pool) -> Iterator[Candidate]:
+    """Addresses, best first where few are to be found."""
+    found = [
+        (p.page, span.text, p.text) for p in pool.passages for span in find_spans(p.text, pool.query.kind)
+    ]
+    distinct = list(dict.fromkeys(text for _, text, _ in found))
+    for page, text, whole in found:
+        line = next((line for line in whole.splitlines() if text in line), text)
+        score = SOLE_SPAN / len(distinct) ** 0.5 + 0.3 * pool.coverage(stem_set(line))
+        yield Candidate(
+            text, page, line.strip(), score * pool.page_factor(page), "structure:address", computed=True
+        )
+
+
+def _on_named_page(pool: Pool) -> Iterator[Candidate]:
+    """Dates on the page that the question names."""
+    for passage in pool.passages:
+        if passage.page in pool.query.pages:
+            for span in find_spans(passage.text, pool.query.kind)[:1]:
+                yield Candidate(
+                    span.text, passage.page, f"Date on this page: {span.text}", 0.6, "structure:date"
+                )
+
+
+def _pages(pool: Pool) -> Iterator[Candidate]:
+    """The page whose text covers the question best."""
+    for page, model in pool.pages():
+        best = max(
+            (pool.coverage(s.stems, stem_set(model.heading(s.line))) for s in model.sentences), default=0.0
+        )
+        whole = pool.coverage(model.stems)
+        score = 0.5 * best + 0.4 * whole
+        if score >= LEAST_COVERAGE:
+            yield Candidate(
+                str(page), page, f"Page {page}: {model.lines[0].text}", score, "structure:page", computed=True
+            )
+
+
+def _title(page: int, model: PageModel) -> Iterator[Candidate]:
+    """The first lines of the first page, up to a name or a sentence."""
+    lines = [line for line in model.lines[:OPENING_LINES] if any(c.isalpha() for c in line.text)]
+    taken: list[str] = []
+    for line in lines:
+        if taken and (
+            line.text[-1] in ".:,"
+            or len(taken) >= 3
+            or (line.kind != "heading" and not _continues(taken[-1]))
+        ):
+            break
+        taken.append(line.text)
+    if taken:
+        yield Candidate(
+            " ".join(taken), page, f"Title: {' '.join(taken)}", 0.7, "structure:title", computed=True
+        )
+
+
+def _continues(text: str) -> bool:
+    """Whether a title line asks for a continuation."""
+    return (
+        text.split()[-1].lower() in {"of", "the", "and", "for", "in", "on", "a", "to", "with", "from"}
+        or text[-1] in ":-–"
+    )
+
+
+def _authors(pool: Pool, page: int, model: PageModel) -> Iterator[Candidate]:
+    """Names after "by", or names among the opening lines of the first page."""
+    for line in model.lines[: 3 * OPENING_LINES]:
+        match = _BY.match(line.text)
+        names = [span.text for span in name_spans(match[1] if match else "") if " " in span.text]
+        if names:
+            text = str(names) if pool.query.form.listed else names[0]
+            yield Candidate(text, page, line.text, 0.65, "structure:author", computed=True)
