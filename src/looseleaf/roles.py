@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
-from looseleaf.memory import WorkingMemory
-
 if TYPE_CHECKING:
     from looseleaf.document import PageImage
+    from looseleaf.memory import WorkingMemory
     from looseleaf.protocol import Protocol as RunProtocol
 
 __all__ = [
