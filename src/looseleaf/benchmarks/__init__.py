@@ -2,7 +2,10 @@
 
 from looseleaf.benchmarks.benchmark import Benchmark
 from looseleaf.benchmarks.check import CheckReport, DocumentRecord, check
+from looseleaf.benchmarks.contamination import ContaminationReport, Overlap, OverlapKind, contamination
 from looseleaf.benchmarks.faults import Fault, FaultKind
+from looseleaf.benchmarks.fetching import FetchReport, fetch
+from looseleaf.benchmarks.overlay_build import overlay_between
 from looseleaf.benchmarks.own import load_questions
 from looseleaf.benchmarks.question_set import AppliedOverlay, QuestionSet
 from looseleaf.benchmarks.registry import BENCHMARKS, canonical_name, get_benchmark, load_benchmark
@@ -13,15 +16,22 @@ __all__ = [
     "AppliedOverlay",
     "Benchmark",
     "CheckReport",
+    "ContaminationReport",
     "DocumentRecord",
     "Fault",
     "FaultKind",
+    "FetchReport",
+    "Overlap",
+    "OverlapKind",
     "QuestionSet",
     "canonical_name",
     "check",
+    "contamination",
     "document_hashes",
+    "fetch",
     "get_benchmark",
     "load_benchmark",
     "load_questions",
+    "overlay_between",
     "verify_routing",
 ]

@@ -39,8 +39,9 @@ def version_of(annotation: Annotation) -> str:
 def convert_row(row: Row, benchmark: str, split: str) -> Question:
     """One row in MMLongBench-Doc's shape; its page numbers are physical and 1-based already.
 
-    A row is unanswerable exactly if its answer is the text "Not answerable", the test of the official F1
-    (mayubo2333/MMLongBench-Doc@d73f0dc eval/eval_score.py).
+    A row is unanswerable if its answer is text that starts with "Not answerable": in v1 these are the rows whose
+    answer is exactly that (mayubo2333/MMLongBench-Doc@d73f0dc eval/eval_score.py); V2 has "Not answerable or 0 or
+    none" as well (VectifyAI/MMLongBench-Doc-V2@3aba3c6 eval/metrics.py).
 
     Raises:
         DataError: a field is missing or of the wrong type; the message names the row.
@@ -61,7 +62,7 @@ def convert_row(row: Row, benchmark: str, split: str) -> Question:
         raw_evidence=row.raw("evidence_pages"),
         sources=text_list(row, "evidence_sources"),
         doc_type=row.optional_text("doc_type"),
-        unanswerable=answer == NOT_ANSWERABLE,
+        unanswerable=isinstance(answer, str) and answer.startswith(NOT_ANSWERABLE),
     )
 
 
