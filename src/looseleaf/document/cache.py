@@ -48,23 +48,27 @@ class Cache:
     A file is a CRC-32 and the value. It is written beside its place and moved there, so that nobody sees
     half of it; one that is torn or damaged all the same is a miss. A folder that cannot be written costs one
     logged warning, and values are kept in memory instead, the oldest dropped first.
+
+    Attributes:
+        root: the folder, or `None` where there is none.
     """
 
     def __init__(self, root: Path | None) -> None:
-        self._root = root
+        self.root = root
+        self._writable = root is not None
         self._memory: OrderedDict[str, bytes] = OrderedDict()
         self._lock = threading.Lock()
         if root is None:
-            self._give_up("there is no home directory")
+            _log.warning("There is no home directory for the cache; set LOOSELEAF_CACHE to a folder.")
 
     def get(self, key: str) -> bytes | None:
         """The value, or `None`."""
         with self._lock:
             held = self._memory.get(key)
-        if held is not None or self._root is None:
+        if held is not None or self.root is None:
             return held
         try:
-            stored = (self._root / key).read_bytes()
+            stored = (self.root / key).read_bytes()
         except OSError:
             return None
         value = stored[_CHECKSUM_BYTES:]
@@ -72,12 +76,12 @@ class Cache:
 
     def put(self, key: str, value: bytes) -> None:
         """Keep a value."""
-        if self._root is not None:
+        if self._writable and self.root is not None:
             try:
-                _write(self._root / key, _checksum(value) + value)
+                _write(self.root / key, _checksum(value) + value)
                 return
             except OSError as error:
-                self._give_up(error.strerror or type(error).__name__)
+                self._give_up(self.root, error.strerror or type(error).__name__)
         self.put_in_memory(key, value)
 
     def put_in_memory(self, key: str, value: bytes) -> None:
@@ -87,14 +91,18 @@ class Cache:
             while len(self._memory) > 1 and sum(map(len, self._memory.values())) > MEMORY_BYTES:
                 self._memory.popitem(last=False)
 
-    def _give_up(self, why: str) -> None:
+    def after_fork(self) -> None:
+        """In a forked child: a thread of the parent may have held the lock."""
+        self._lock = threading.Lock()
+
+    def _give_up(self, root: Path, why: str) -> None:
+        self._writable = False
         _log.warning(
             "The cache folder %s cannot be written (%s); set LOOSELEAF_CACHE to one that can, or pages are "
             "read and rendered again in every run.",
-            self._root,
+            root,
             why,
         )
-        self._root = None
 
 
 def _checksum(value: bytes) -> bytes:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Self
 
-from PIL import Image, ImageOps, UnidentifiedImageError
+from PIL import Image, ImageOps
 
-from .facts import DEFAULT_DPI, PageFacts, PageImage, RenderSettings
+from .facts import DEFAULT_DPI, PageImage, RenderSettings
 from .limits import MAX_PAGES
 from .raster import POINTS_PER_INCH, encode, fitting_scale
 from .refusal import Refusal
@@ -29,15 +31,10 @@ class ImageFile:
     """An open image file; pages (the frames of a TIFF) are 0-based here."""
 
     def __init__(self, path: str) -> None:
-        warnings.simplefilter("error", Image.DecompressionBombWarning)
-        try:
+        with _decoding():
             self._image = Image.open(path, formats=IMAGE_FORMATS)
-        except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
-            raise Refusal(_TOO_LARGE.format(Image.MAX_IMAGE_PIXELS)) from error
-        except (UnidentifiedImageError, OSError, ValueError, SyntaxError) as error:
-            raise Refusal(_DAMAGED) from error
-        # Only a TIFF's frames are pages; those of a WebP or PNG are an animation.
-        self.page_count = getattr(self._image, "n_frames", 1) if self._image.format == "TIFF" else 1
+            # Only a TIFF's frames are pages; those of a WebP or PNG are an animation.
+            self.page_count = getattr(self._image, "n_frames", 1) if self._image.format == "TIFF" else 1
         if self.page_count > MAX_PAGES:
             raise Refusal(f"claims {self.page_count:,} pages; split it into files of at most {MAX_PAGES:,}")
 
@@ -51,22 +48,47 @@ class ImageFile:
         """Page images have no printed labels."""
         return ("",) * self.page_count
 
-    def facts(self, index: int) -> PageFacts:
-        """Size of a page; there is no text layer."""
-        self._image.seek(index)
-        width, height = self._image.size
-        if self._image.getexif().get(_ORIENTATION) in _ON_ITS_SIDE:
-            width, height = height, width
-        return PageFacts("", width * _POINTS_PER_PIXEL, height * _POINTS_PER_PIXEL)
+    def size(self, index: int) -> tuple[float, float]:
+        """Width and height of a page in points, upright.
+
+        Raises:
+            Refusal: the image is damaged or too large.
+        """
+        with _decoding():
+            self._image.seek(index)
+            width, height = self._image.size
+            if self._image.getexif().get(_ORIENTATION) in _ON_ITS_SIDE:
+                width, height = height, width
+        return width * _POINTS_PER_PIXEL, height * _POINTS_PER_PIXEL
+
+    def text(self, index: int) -> str:
+        """Images have no text layer."""
+        return ""
 
     def render(self, index: int, settings: RenderSettings) -> PageImage:
-        """Decode a page upright, flatten it on white, and scale it down where the settings ask for less."""
-        try:
+        """Decode a page upright, flatten it on white, and scale it down where the settings ask for less.
+
+        Raises:
+            Refusal: the image is damaged or too large.
+        """
+        with _decoding():
             self._image.seek(index)
-            upright = ImageOps.exif_transpose(self._image)
-        except (OSError, ValueError, SyntaxError) as error:
-            raise Refusal(_DAMAGED) from error
-        return encode(_scaled(_flattened(upright), settings))
+            return encode(_scaled(_flattened(ImageOps.exif_transpose(self._image)), settings))
+
+
+@contextmanager
+def _decoding() -> Iterator[None]:
+    """Turn what Pillow raises into refusals. Its decoders raise exceptions of many types on damaged files."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", Image.DecompressionBombWarning)
+            yield
+    except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
+        raise Refusal(_TOO_LARGE.format(Image.MAX_IMAGE_PIXELS)) from error
+    except (MemoryError, Refusal):
+        raise
+    except Exception as error:
+        raise Refusal(_DAMAGED) from error
 
 
 _ORIENTATION = 0x0112

@@ -35,14 +35,15 @@ _LENGTH_BYTES = 4
 
 
 class ReadFile(msgspec.Struct, frozen=True, tag=True):
-    """Request: labels and page facts of a file, from page index `first` (0-based) on.
+    """Request: labels of a file, and the facts of its pages from index `first` (0-based) to before `end`.
 
-    Replies: `Opened`, then a `Page` for each page from `first` on; `Refused` ends them early.
+    Replies: `Opened`, then a `Page` for each page; `Refused` ends them early.
     """
 
     kind: FileKind
     path: str
     first: int = 0
+    end: int | None = None
 
 
 class RenderPage(msgspec.Struct, frozen=True, tag=True):

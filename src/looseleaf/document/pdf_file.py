@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from typing import Any, Self
 
 import pypdfium2
 import pypdfium2.raw as pdfium
 
-from .facts import PageFacts, PageImage, RenderSettings
+from .facts import PageImage, RenderSettings
 from .limits import MAX_PAGES
 from .raster import encode, fitting_scale
 from .refusal import Refusal
@@ -17,18 +20,21 @@ from .words import read_lines
 __all__ = ["PdfFile"]
 
 
+_ENCRYPTED = "is encrypted; remove the password (for example `qpdf --decrypt IN.pdf OUT.pdf`) and try again"
+_DAMAGED = "is damaged or cut short; download or export it again"
+_NO_PAGES = "has no pages; check that it is the right file"
+_TOO_MANY = "claims {:,} pages; split it into files of at most {:,}"
+
+
 class PdfFile:
     """An open PDF file; pages are 0-based here."""
 
     def __init__(self, path: str) -> None:
-        try:
-            self._pdf = pypdfium2.PdfDocument(path)
-        except pypdfium2.PdfiumError as error:
-            raise Refusal(_why(error.err_code)) from error
+        self._pdf = pypdfium2.PdfDocument(_load(path))
         self.page_count = len(self._pdf)
-        if self.page_count > MAX_PAGES:
+        if not 1 <= self.page_count <= MAX_PAGES:
             self._pdf.close()
-            raise Refusal(f"claims {self.page_count:,} pages; split it into files of at most {MAX_PAGES:,}")
+            raise Refusal(_NO_PAGES if self.page_count < 1 else _TOO_MANY.format(self.page_count, MAX_PAGES))
 
     def __enter__(self) -> Self:
         return self
@@ -40,58 +46,57 @@ class PdfFile:
         """The printed page labels, empty where a page has none."""
         return tuple(self._pdf.get_page_label(index).strip() for index in range(self.page_count))
 
-    def facts(self, index: int) -> PageFacts:
-        """Text and size of a page."""
-        width, height = self._size(index)
-        try:
-            page = self._page(index)
-        except Refusal as refusal:
-            return PageFacts("", width, height, str(refusal))
-        textpage = page.get_textpage()
-        try:
-            text = lay_out(read_lines(textpage))
-        except Refusal as refusal:
-            return PageFacts("", width, height, str(refusal))
-        finally:
-            textpage.close()
-            page.close()
-        return PageFacts(_whole(text), width, height)
-
-    def render(self, index: int, settings: RenderSettings) -> PageImage:
-        """Render a page, with annotations and filled-in form fields."""
-        self._pdf.init_forms()  # before the page is loaded, or its fields are not drawn
-        page = self._page(index)
-        try:
-            width, height = page.get_size()
-            bitmap = page.render(scale=fitting_scale(width, height, settings), rev_byteorder=True)
-            try:
-                return encode(bitmap.to_pil())
-            finally:
-                bitmap.close()
-        finally:
-            page.close()
-
-    def _page(self, index: int) -> Any:
-        try:
-            return self._pdf[index]
-        except pypdfium2.PdfiumError as error:
-            raise Refusal("is damaged and cannot be read; re-save the file with another program") from error
-
-    def _size(self, index: int) -> tuple[float, float]:
+    def size(self, index: int) -> tuple[float, float]:
+        """Width and height of a page in points; 0 where it has none."""
         try:
             width, height = self._pdf.get_page_size(index)
         except pypdfium2.PdfiumError:
             return 0.0, 0.0
         return max(width, 0.0), max(height, 0.0)
 
+    def text(self, index: int) -> str:
+        """Text layer of a page in lines and rows.
 
-def _why(code: int | None) -> str:
-    """Why pdfium did not open a file, from its error code."""
-    if code in (pdfium.FPDF_ERR_PASSWORD, pdfium.FPDF_ERR_SECURITY):
-        return "is encrypted; remove the password (for example `qpdf --decrypt IN.pdf OUT.pdf`) and try again"
-    if code == pdfium.FPDF_ERR_SUCCESS:
-        return "has no pages; check that it is the right file"
-    return "is damaged or cut short; download or export it again"
+        Raises:
+            Refusal: the page is damaged, or has too much text.
+        """
+        with self._page(index) as page, closing(page.get_textpage()) as textpage:
+            return _whole(lay_out(read_lines(textpage)))
+
+    def render(self, index: int, settings: RenderSettings) -> PageImage:
+        """Render a page, with annotations and filled-in form fields.
+
+        Raises:
+            Refusal: the page is damaged, or has no area.
+        """
+        self._pdf.init_forms()  # before the page is loaded, or its fields are not drawn
+        with self._page(index) as page:
+            width, height = page.get_size()
+            scale = fitting_scale(width, height, settings)
+            with closing(page.render(scale=scale, rev_byteorder=True)) as bitmap:
+                return encode(bitmap.to_pil())
+
+    @contextmanager
+    def _page(self, index: int) -> Iterator[Any]:
+        try:
+            page = self._pdf[index]
+        except pypdfium2.PdfiumError as error:
+            raise Refusal("is damaged and cannot be read; re-save the file with another program") from error
+        with closing(page):
+            yield page
+
+
+def _load(path: str) -> Any:
+    """Open a file through pdfium itself: its error code says why it did not, and nothing else.
+
+    (pypdfium2 reads the code for a file without pages too, when it is that of an earlier failure.)
+    """
+    document = pdfium.FPDF_LoadDocument(os.fsencode(path) + b"\0", None)
+    if document:
+        return document
+    if pdfium.FPDF_GetLastError() in (pdfium.FPDF_ERR_PASSWORD, pdfium.FPDF_ERR_SECURITY):
+        raise Refusal(_ENCRYPTED)
+    raise Refusal(_DAMAGED)
 
 
 def _whole(text: str) -> str:

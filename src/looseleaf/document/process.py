@@ -5,10 +5,12 @@ from __future__ import annotations
 import atexit
 import contextlib
 import os
+import signal
 import subprocess
 import sys
 import threading
 import weakref
+from pathlib import Path
 from typing import BinaryIO, TypeVar, cast
 
 import msgspec
@@ -21,6 +23,8 @@ __all__ = ["WorkerLost", "WorkerProcess"]
 
 _GOODBYE_SECONDS = 2.0
 """How long a worker may take to end after its input is closed."""
+
+_CPU_SIGNAL = getattr(signal, "SIGXCPU", 0)
 
 _decoder = msgspec.msgpack.Decoder(Reply)
 
@@ -43,14 +47,24 @@ class WorkerProcess:
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._timed_out = False
-        self._process = subprocess.Popen(  # noqa: S603 — our own module, our own interpreter
-            # -P: a folder of documents that is the current directory must not supply modules.
-            [sys.executable, "-P", "-m", "looseleaf.document.worker", msgspec.json.encode(limits).decode()],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-        )
+        # -P: a folder of documents that is the current directory must not supply modules.
+        command = [
+            sys.executable,
+            "-P",
+            "-m",
+            "looseleaf.document.worker",
+            msgspec.json.encode(limits).decode(),
+        ]
+        try:
+            self._process = subprocess.Popen(  # noqa: S603 — our own module, our own interpreter
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                env=_environment(),
+            )
+        except OSError as error:
+            raise WorkerLost(f"cannot be read, as no reader process could be started ({error})") from error
         _running.add(self)
 
     @property
@@ -119,15 +133,33 @@ class WorkerProcess:
         self._process.kill()
 
     def _lost(self) -> WorkerLost:
+        """What has become of the worker, which has not answered as it should."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(_GOODBYE_SECONDS)  # its pipe closes a moment before it has ended
+        ended = self._process.returncode
         self.kill()
         if self._timed_out:
             return WorkerLost(f"took more than {self._limits.wall_seconds:g} s and was stopped")
-        return WorkerLost("crashed the PDF renderer or exceeded its limits of memory and processor time")
+        if ended == -_CPU_SIGNAL:
+            return WorkerLost(
+                f"took more than {self._limits.cpu_seconds} s of processor time and was stopped"
+            )
+        if ended > 0:  # a Python exception, or no such module
+            return WorkerLost(f"cannot be read, as the reader process failed with code {ended}")
+        memory = self._limits.memory_bytes >> 20
+        return WorkerLost(f"crashed its reader or needs more than {memory:,} MB of memory")
 
     def _close_pipes(self) -> None:
         for pipe in (self._process.stdin, self._process.stdout):
             with contextlib.suppress(OSError):  # a request could not be flushed to a dead worker
                 cast(BinaryIO, pipe).close()
+
+
+def _environment() -> dict[str, str]:
+    """Environment of the worker: it finds the modules that this process finds."""
+    paths = [*filter(None, sys.path), str(Path(__file__).parents[2])]
+    # A BLAS that some import brings in would take address space for each core, out of the worker's limit.
+    return os.environ | {"PYTHONPATH": os.pathsep.join(paths), "OPENBLAS_NUM_THREADS": "1"}
 
 
 def _kill_all() -> None:

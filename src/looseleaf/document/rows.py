@@ -18,7 +18,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from itertools import pairwise
-from statistics import median
 from typing import NamedTuple
 
 __all__ = ["CELL_SEPARATOR", "DIVIDED", "Word", "lay_out"]
@@ -103,7 +102,8 @@ class _Piece:
     __slots__ = ("base", "cells", "height", "left", "numeric", "prose", "right", "turn", "words")
 
     def __init__(self, words: list[Word]) -> None:
-        self.height = median(word.height for word in words) or 1.0
+        heights = sorted(word.height for word in words)
+        self.height = heights[len(heights) // 2] or 1.0
         self.left = words[0].left
         self.right = max(word.right for word in words)
         self.base = words[0].base
@@ -191,7 +191,9 @@ def _cells(words: list[Word], height: float) -> list[str]:
     cells: list[list[str]] = []
     fresh = True
     for index, word in enumerate(words):
-        text = "" if _in_spaced_leader(words, index) else _LEADER.sub("", word.text)
+        text = word.text
+        if text[-1] in ".…_":
+            text = "" if _in_spaced_leader(words, index) else _LEADER.sub("", text)
         if index and not fresh:
             fresh = _starts_cell(words, index, height) and not _clings(cells[-1], text)
         if text and fresh:

@@ -17,7 +17,6 @@ __all__ = ["FirstIndex", "Source", "find_source"]
 FirstIndex = Literal["auto", 0, 1]
 """Number of the first page in the names of page images; `auto`: 1 where the smallest is 1, else 0."""
 
-_IMAGE_NAME = re.compile(r"(\d+)\.(?:png|jpe?g|webp|tiff?)", re.IGNORECASE)
 _PAGE_NAME = re.compile(r".*?(\d+)\.(?:png|jpe?g|webp|tiff?)$", re.IGNORECASE)
 
 _SNIFFED_BYTES = 1024
@@ -31,16 +30,33 @@ _NAMED_NUMBERS = 10
 
 
 class Source(msgspec.Struct, frozen=True):
-    """Files of a document: one file with all pages, or (`folder`) one image file a page."""
+    """Files of a document: one file with all pages, or (`folder`) one image file a page.
+
+    `stamps` are size and modification time of each file from before it was hashed.
+    """
 
     kind: FileKind
     files: tuple[str, ...]
     folder: bool
     sha256: str
+    stamps: tuple[tuple[int, int], ...]
 
     def locate(self, index: int) -> tuple[str, int]:
         """File of the page with this 0-based index, and the page's index within that file."""
         return (self.files[index], 0) if self.folder else (self.files[0], index)
+
+    def check_unchanged(self, file: str) -> None:
+        """Make sure that a file is still the one whose hash its pages are cached under.
+
+        Raises:
+            DocumentError: it is gone or has changed.
+        """
+        try:
+            same = _stamp(Path(file)) == self.stamps[self.files.index(file)]
+        except OSError:
+            same = False
+        if not same:
+            raise DocumentError(f"{file} has changed or gone since it was opened; open the document again.")
 
 
 def find_source(path: Path, first_index: FirstIndex) -> Source:
@@ -54,9 +70,15 @@ def find_source(path: Path, first_index: FirstIndex) -> Source:
             return _folder(path, first_index)
         if not path.is_file():
             raise DocumentError(f"There is no document at {path}; check the path.")
-        return Source(_kind(path), (str(path.absolute()),), False, _sha256(path))
+        stamp = _stamp(path)
+        return Source(_kind(path), (str(path.absolute()),), False, _sha256(path), (stamp,))
     except OSError as error:
         raise DocumentError(f"{path} cannot be read ({error.strerror}); check its permissions.") from error
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    status = path.stat()
+    return status.st_size, status.st_mtime_ns
 
 
 def _sha256(path: Path) -> str:
@@ -89,10 +111,11 @@ def _folder(path: Path, first_index: FirstIndex) -> Source:
     first = (1 if min(numbered) == 1 else 0) if first_index == "auto" else first_index
     _check_complete(path, numbered, first)
     files = tuple(str(numbered[number].absolute()) for number in sorted(numbered))
+    stamps = tuple(_stamp(Path(name)) for name in files)
     digest = hashlib.sha256()
     for page, name in enumerate(files, start=1):
         digest.update(f"{page}:{_sha256(Path(name))}\n".encode())
-    return Source("image", files, True, digest.hexdigest())
+    return Source("image", files, True, digest.hexdigest(), stamps)
 
 
 def _numbered(path: Path) -> dict[int, Path]:

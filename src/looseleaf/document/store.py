@@ -66,6 +66,11 @@ class PageStore:
         self._worker: WorkerProcess | None = None
         _stores.add(self)
 
+    @property
+    def root(self) -> Path | None:
+        """The cache folder, or `None` where there is none."""
+        return self._cache.root
+
     def __enter__(self) -> Self:
         return self
 
@@ -113,50 +118,61 @@ class PageStore:
                 worker.close()
 
     def _read(self, source: Source, name: str) -> DocumentFacts:
-        labels: list[str] = []
-        pages: list[PageFacts] = []
-        for file in source.files:
-            facts = self._read_image(source, file) if source.folder else self._read_file(source, file, name)
-            labels += facts.labels
-            pages += facts.pages
+        read = self._read_folder if source.folder else self._read_file
+        try:
+            labels, pages = read(source)
+        except Refusal as refusal:
+            raise DocumentError(f"{name} {refusal}.") from refusal
+        except WorkerLost as loss:
+            raise DocumentError(f"{name} {loss}; {_RESAVE}.") from loss
         self.documents_opened += 1
         texts = join_divided(page.text for page in pages)
         joined = (msgspec.structs.replace(page, text=text) for page, text in zip(pages, texts, strict=True))
-        return DocumentFacts(tuple(labels), tuple(joined))
+        return DocumentFacts(labels, tuple(joined))
 
-    def _read_image(self, source: Source, file: str) -> DocumentFacts:
-        """One page of a folder; an image that cannot be used costs only its own page."""
-        try:
-            return self._read_file(source, file, "")
-        except DocumentError as error:
-            return DocumentFacts(("",), (PageFacts("", 0.0, 0.0, str(error).strip().removesuffix(".")),))
-
-    def _read_file(self, source: Source, file: str, name: str) -> DocumentFacts:
+    def _read_file(self, source: Source) -> tuple[tuple[str, ...], list[PageFacts]]:
         """All pages of one file; a page that breaks the worker is noted, and reading goes on behind it."""
         labels: tuple[str, ...] | None = None
         pages: list[PageFacts] = []
-        losses = 0
         while labels is None or len(pages) < len(labels):
             try:
-                with self._asking(ReadFile(source.kind, file, len(pages))) as worker:
+                with self._asking(source, ReadFile(source.kind, source.files[0], len(pages))) as worker:
                     labels = worker.receive(Opened).labels
                     for _ in range(len(pages), len(labels)):
                         pages.append(worker.receive(Page).facts)
                         self.pages_extracted += 1
-            except Refusal as refusal:
-                raise DocumentError(f"{name} {refusal}.") from refusal
             except WorkerLost as loss:
-                losses += 1
-                if labels is None or losses > self.limits.lost_pages:
-                    raise DocumentError(f"{name} {loss}; {_RESAVE}.") from loss
-                pages.append(PageFacts("", 0.0, 0.0, f"{loss}; {_RESAVE}", True))
-        return DocumentFacts(labels, tuple(pages))
+                if labels is None or not self._may_lose(pages):
+                    raise
+                pages.append(_lost_page(loss))
+        return labels, pages
+
+    def _read_folder(self, source: Source) -> tuple[tuple[str, ...], list[PageFacts]]:
+        """One page a file; an image that cannot be used costs only its own page."""
+        pages: list[PageFacts] = []
+        for file in source.files:
+            try:
+                with self._asking(source, ReadFile(source.kind, file, 0, 1)) as worker:
+                    worker.receive(Opened)
+                    pages.append(worker.receive(Page).facts)
+                    self.pages_extracted += 1
+            except Refusal as refusal:
+                pages.append(PageFacts("", 0.0, 0.0, str(refusal)))
+            except WorkerLost as loss:
+                if not self._may_lose(pages):
+                    raise
+                pages.append(_lost_page(loss))
+        return ("",) * len(pages), pages
+
+    def _may_lose(self, pages: list[PageFacts]) -> bool:
+        """Whether one more page of a document may be given up without giving up the document."""
+        return sum(page.passing for page in pages) < self.limits.lost_pages
 
     def _render(self, source: Source, name: str, index: int, settings: RenderSettings) -> PageImage:
         where = f"Page {index + 1} of {name}"
         file, index_in_file = source.locate(index)
         try:
-            with self._asking(RenderPage(source.kind, file, index_in_file, settings)) as worker:
+            with self._asking(source, RenderPage(source.kind, file, index_in_file, settings)) as worker:
                 image = worker.receive(Rendered).image
         except Refusal as refusal:
             raise DocumentError(f"{where} {refusal}.") from refusal
@@ -166,12 +182,13 @@ class PageStore:
         return image
 
     @contextlib.contextmanager
-    def _asking(self, request: Request) -> Iterator[WorkerProcess]:
+    def _asking(self, source: Source, request: Request) -> Iterator[WorkerProcess]:
         """Send a request and lend the worker to receive the replies.
 
         The worker is kept only if all that it sends has been received: a pipe that is out of step, after
         an interrupt say, would answer the next request with the last one's page.
         """
+        source.check_unchanged(request.path)
         worker, self._worker = self._worker, None
         if worker is None or not worker.alive:
             worker = WorkerProcess(self.limits)
@@ -190,6 +207,11 @@ class PageStore:
         """In a forked child: another thread may have held the lock, and the worker is the parent's."""
         self._lock = threading.Lock()
         self._worker = None
+        self._cache.after_fork()
+
+
+def _lost_page(loss: WorkerLost) -> PageFacts:
+    return PageFacts("", 0.0, 0.0, f"{loss}; {_RESAVE}", passing=True)
 
 
 def _decode(value: bytes | None, kind: type[T]) -> T | None:

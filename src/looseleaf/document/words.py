@@ -42,7 +42,9 @@ def read_lines(textpage: Any) -> list[list[Word]]:
     for line in characters.split("\n"):
         words: list[Word] = []
         for match in _WORD.finditer(line):
-            text = match[0].translate(_CHARACTERS)
+            text = match[0]
+            if not text.isascii() or not text.isprintable():
+                text = text.translate(_CHARACTERS)
             if text:
                 words.append(box_of.word(text, start + match.start(), start + match.end() - 1))
         if words:

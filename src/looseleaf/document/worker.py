@@ -16,6 +16,7 @@ from typing import BinaryIO
 
 import msgspec
 
+from .facts import PageFacts
 from .image_file import ImageFile
 from .limits import Limits
 from .messages import (
@@ -76,12 +77,22 @@ def open_file(kind: FileKind, path: str) -> PdfFile | ImageFile:
 
 
 def read(request: ReadFile, limits: Limits) -> Iterator[Reply]:
-    """Labels, then the facts of every page from `request.first` on."""
+    """Labels, then the facts of the pages that are asked for."""
     with open_file(request.kind, request.path) as file:
         yield Opened(file.labels())
-        for index in range(request.first, file.page_count):
+        for index in range(file.page_count)[request.first : request.end]:
             limit_cpu(limits)
-            yield Page(file.facts(index))
+            yield Page(facts(file, index))
+
+
+def facts(file: PdfFile | ImageFile, index: int) -> PageFacts:
+    """Size and text of a page; one that cannot be read says so and costs no other page anything."""
+    width = height = 0.0
+    try:
+        width, height = file.size(index)
+        return PageFacts(file.text(index), width, height)
+    except Exception as error:
+        return PageFacts("", width, height, reason(error), isinstance(error, MemoryError))
 
 
 def render(request: RenderPage) -> Iterator[Reply]:
@@ -95,10 +106,17 @@ def answer(request: Request, limits: Limits) -> Iterator[Reply]:
     limit_cpu(limits)
     try:
         yield from read(request, limits) if isinstance(request, ReadFile) else render(request)
-    except Refusal as refusal:
-        yield Refused(str(refusal))
-    except MemoryError:
-        yield Refused(_OUT_OF_MEMORY)
+    except Exception as error:
+        yield Refused(reason(error))
+
+
+def reason(error: Exception) -> str:
+    """Why a file or page cannot be used. Foreign bytes may raise anything, and must not end the worker."""
+    if isinstance(error, Refusal):
+        return str(error)
+    if isinstance(error, MemoryError):
+        return _OUT_OF_MEMORY
+    return f"cannot be read ({type(error).__name__}); re-save it with another program"
 
 
 def serve(requests: BinaryIO, replies: BinaryIO, limits: Limits) -> None:
