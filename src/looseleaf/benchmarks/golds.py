@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from looseleaf.question import Question
 from looseleaf.score import Score
-from looseleaf.scoring import mmlongbench
+from looseleaf.scoring import longdocurl, mmlongbench
 
 __all__ = ["gold_against_itself"]
 
@@ -16,7 +16,13 @@ def _mmlongbench(question: Question) -> Score:
     return mmlongbench.score(gold, gold, question.answer_format)
 
 
+def _longdocurl(question: Question) -> Score:
+    gold = question.references[0]
+    return longdocurl.score(gold, gold, question.answer_format)
+
+
 _RULES: Mapping[str, Callable[[Question], Score]] = {
+    "longdocurl": _longdocurl,
     "mmlongbench-doc": _mmlongbench,
     "procedural": _mmlongbench,
 }

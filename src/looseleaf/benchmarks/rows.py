@@ -18,6 +18,9 @@ __all__ = ["Annotation", "Row", "read_annotation", "readable"]
 MAX_CSV_FIELD = 10_000_000
 """Longest field accepted in a CSV file, in characters (Python's default is 131,072)."""
 
+MAX_INTEGER = (1 << 63) - 1
+"""Largest whole number that JSON tools agree on."""
+
 
 def readable(name: str) -> str:
     r"""`name` with anything that cannot be encoded shown as `\x..`, safe to print and to store as JSON."""
@@ -64,13 +67,11 @@ class Row:
         """The value of the first of `keys` as non-empty text.
 
         Raises:
-            DataError: missing, not text, empty, or not encodable as UTF-8.
+            DataError: missing, not text, or empty.
         """
         value = self.require(*keys)
         if not isinstance(value, str) or not value.strip():
             self.fail(f'"{self._present(keys)}" must be non-empty text, not {_shown(value)}.')
-        if not _encodable(value):
-            self.fail(
                 f'"{self._present(keys)}" holds characters that are not Unicode text; write it in UTF-8.'
             )
         return value
@@ -213,7 +214,22 @@ def _no_constant(name: str) -> NoReturn:
 def _record(value: Any, index: int, where: str) -> Row:
     if not isinstance(value, dict):
         raise DataError(f"{where}: expected an object with named fields, not {_shown(value)}.")
+    if (problem := _unusable(value)) is not None:
+        raise DataError(f"{where}: it holds {problem}; mend the row.")
     return Row(index, where, value)
+
+
+def _unusable(value: Any) -> str | None:
+    """What in a JSON value could not be written to a run again, or `None`."""
+    if isinstance(value, str):
+        return None if value.isascii() or _encodable(value) else "half of a character (a lone surrogate)"
+    if isinstance(value, int) and not -MAX_INTEGER <= value <= MAX_INTEGER:
+        return "a whole number beyond 64 bits"
+    if isinstance(value, dict):
+        return next(filter(None, map(_unusable, (*value, *value.values()))), None)
+    if isinstance(value, list):
+        return next(filter(None, map(_unusable, value)), None)
+    return None
 
 
 def _encodable(text: str) -> bool:
