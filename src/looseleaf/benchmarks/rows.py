@@ -72,8 +72,6 @@ class Row:
         value = self.require(*keys)
         if not isinstance(value, str) or not value.strip():
             self.fail(f'"{self._present(keys)}" must be non-empty text, not {_shown(value)}.')
-                f'"{self._present(keys)}" holds characters that are not Unicode text; write it in UTF-8.'
-            )
         return value
 
     def optional_text(self, *keys: str) -> str:
