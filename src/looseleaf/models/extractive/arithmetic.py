@@ -79,11 +79,12 @@ def _operands(pool: Pool) -> Iterator[tuple[Operand, Operand]]:
 
 
 def _parts(pool: Pool, match: re.Match[str], base: dict[str, float]) -> tuple[Operand, Operand]:
-    """The terms of both sides; what stands on neither side belongs to both."""
+    """The terms of both sides; what stands on neither side, or only names what is compared, belongs to both."""
     first, second = (_known(pool, match[side], base) for side in ("first", "second"))
     shared = set(base) - first - second | (_known(pool, match.groupdict().get("shared") or "", base))
-    if pool.query.operation is not Operation.RATIO and len(second) < len(first):
-        shared |= set(list(first)[: len(first) - len(second)]) if match.re is not _SPLITS[0] else set()
+    if pool.query.operation is not Operation.RATIO and not match.groupdict().get("shared"):
+        ordered = [root for root in base if root in first]
+        shared |= set(ordered[: max(0, len(first) - len(second))])
     sides = []
     for side, name in ((first, "first"), (second, "second")):
         years = tuple(year for year in pool.query.years if str(year) in match[name]) or pool.query.years
@@ -120,7 +121,7 @@ def _kinship(first: Fit, second: Fit) -> float:
 
 def _compute(query: Query, pair: tuple[Fit, Fit]) -> Iterator[Candidate]:
     first, second = pair
-    value = _value(query.operation, first.fact.number.full, second.fact.number.full)
+    value = _value(query.operation, first.fact.amount, second.fact.amount)
     if value is None:
         return
     score = min(first.score, second.score) * BONUS
@@ -150,21 +151,12 @@ def _value(operation: Operation, first: float, second: float) -> float | None:
 
 
 def _written(query: Query, value: float, fact: Fact) -> str:
-    percent = query.operation is Operation.CHANGE or (
-        query.operation is not Operation.RATIO and fact.number.unit == "%"
-    )
-    scale = fact.number.scale if fact.number.scale != 1.0 else fact.scale
-    if not percent and query.operation is not Operation.RATIO:
-        value = (
-            value / fact.number.scale
-            if query.form.scale == 1.0
-            else _rescaled(value, fact, query.form.scale, scale)
-        )
+    """The value in the form and unit asked for, else in the unit of the first number."""
+    ratio = query.operation is Operation.RATIO
+    percent = query.operation is Operation.CHANGE or (not ratio and fact.number.unit == "%")
+    if not percent and not ratio:
+        known = fact.unit_scale != 1.0 and query.form.scale != 1.0
+        value /= query.form.scale if known else fact.unit_scale
     decimals = query.form.decimals
     text = plain(value, decimals) if decimals is not None else plain(round(value, DEFAULT_DECIMALS))
     return f"{text}%" if percent else text
-
-
-def _rescaled(value: float, fact: Fact, asked: float, stated: float) -> float:
-    """A value of a fact in the unit that the question asks for; unchanged where the page states no unit."""
-    return value if stated == 1.0 else value / fact.number.scale * stated / asked

@@ -42,9 +42,9 @@ def _by_value(pool: Pool) -> Iterator[Candidate]:
     if found[0] is None or found[1] is None:
         return
     first, second = found[0], found[1]
-    if first.fact.number.full == second.fact.number.full or first.fact is second.fact:
+    if first.fact.amount == second.fact.amount or first.fact is second.fact:
         return
-    chosen = 0 if sign * (first.fact.number.full - second.fact.number.full) > 0 else 1
+    chosen = 0 if sign * (first.fact.amount - second.fact.amount) > 0 else 1
     evidence = f"{first.fact.evidence}; {second.fact.evidence}"
     yield Candidate(
         pool.query.options[chosen],

@@ -38,6 +38,8 @@ MECHANISMS: Final[tuple[Callable[[Pool], Iterator[Candidate]], ...]] = (
 )
 LEAST_SUPPORT: Final = 0.45
 """Below this score the honest answer is that the passages do not say."""
+MISSING_FOCUS: Final = 0.7
+"""Factor for each word for the thing asked for that no passage holds."""
 MISSING_NAME: Final = 0.5
 """Factor for each name or number of the question that no passage holds."""
 
@@ -45,7 +47,7 @@ MISSING_NAME: Final = 0.5
 def candidates(question: str, passages: Sequence[Passage]) -> list[Candidate]:
     """All candidates of all mechanisms, best first; deterministic."""
     pool = Pool(analyse(question), passages)
-    factor = MISSING_NAME ** len(pool.missing_names())
+    factor = MISSING_NAME ** len(pool.missing_names()) * MISSING_FOCUS ** len(pool.missing_focus())
     found = [c for mechanism in MECHANISMS for c in mechanism(pool)]
     found = [msgspec.structs.replace(c, score=c.score * factor) for c in found]
     return sorted(found, key=lambda c: -c.score)

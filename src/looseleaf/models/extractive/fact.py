@@ -59,6 +59,18 @@ class Fact(msgspec.Struct, frozen=True):
     prose: bool = False
 
     @property
+    def unit_scale(self) -> float:
+        """Factor from the printed number to the amount: its own scale word, else the page's; none for percentages."""
+        if self.number.unit == "%":
+            return 1.0
+        return self.number.scale if self.number.scale != 1.0 else self.scale
+
+    @property
+    def amount(self) -> float:
+        """The amount that the number stands for."""
+        return self.number.value * self.unit_scale
+
+    @property
     def evidence(self) -> str:
         """The fact in words."""
         if self.prose:

@@ -32,7 +32,7 @@ def keyed_candidates(pool: Pool) -> Iterator[Candidate]:
 
 def _key_value(pool: Pool, page: int, model: PageModel, line: Line) -> Iterator[Candidate]:
     match = _KEY.match(line.text)
-    if match is None:
+    if match is None or line.text.count("\t") > 1:
         return
     key = stem_set(match["key"])
     matched = key & pool.weights.keys()

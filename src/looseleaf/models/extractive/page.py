@@ -45,6 +45,7 @@ class Line(msgspec.Struct, frozen=True):
         stems: distinct content stems.
         kind: `heading`, `bullet`, `numbered`, `caption` or `text`.
         row: the line as a table row, if it looks like one.
+        tabbed_page: whether the page parts cells by tabs anywhere.
     """
 
     index: int
@@ -52,6 +53,7 @@ class Line(msgspec.Struct, frozen=True):
     stems: frozenset[str]
     kind: LineKind
     row: Row | None
+    tabbed_page: bool = False
 
 
 class Sentence(msgspec.Struct, frozen=True):
@@ -97,6 +99,8 @@ _BULLET: Final = re.compile(r"^\s*(?:[•●▪■◦‣▶►○◆❖✓✔➢
 _NUMBERED: Final = re.compile(
     r"^\s*(?:\(?\d{1,2}[.)]|\(?[a-z][.)]|(?:step|phase)\s+\d+[:.]?)\s+(?=\S)", re.IGNORECASE
 )
+_MARKED: Final = re.compile(r"^\s*([^\w\s$(]|o|\(?\w{1,2}[.)])\t\s*")
+"""A bullet or item number with the tab after it, which parts no cells."""
 _CAPTION: Final = re.compile(
     r"^\s*(?:fig(?:ure)?|table|chart|exhibit|box)\.?\s*(?:\d+|[ivx]+)\b", re.IGNORECASE
 )
@@ -136,12 +140,12 @@ def _line_kind(text: str) -> LineKind:
 _SMALL: Final = frozenset("a an the of in on at to for from by with and or as vs per".split())
 
 
-def _row(text: str) -> Row | None:
+def _row(text: str, tabbed_page: bool) -> Row | None:
     parts = [part.strip() for part in _COLUMNS.split(text.strip())]
     if len(parts) >= 2 and any(c.isalpha() for c in parts[0]):
         cells = _merge_currency(parts[1:])
         return Row(parts[0], tuple(cells), tuple(parse_number(cell) for cell in cells)) if cells else None
-    return _trailing_numbers(text)
+    return None if tabbed_page else _trailing_numbers(text)
 
 
 def _merge_currency(cells: list[str]) -> list[str]:
@@ -176,12 +180,13 @@ def _without_page_number(text: str) -> str:
 
 
 def _lines(text: str) -> list[Line]:
-    lines = []
-    for raw in text.splitlines():
+    lines: list[Line] = []
+    tabbed = "\t" in text
+    for raw in (_MARKED.sub(r"\1 ", line) for line in text.splitlines()):
         stripped = raw.strip()
         if stripped:
-            row = _row(raw)
-            lines.append(Line(len(lines), stripped, stem_set(stripped), _line_kind(stripped), row))
+            row = _row(raw, tabbed)
+            lines.append(Line(len(lines), stripped, stem_set(stripped), _line_kind(stripped), row, tabbed))
     return lines
 
 
@@ -215,7 +220,7 @@ def _cut(run: list[Line]) -> list[Sentence]:
     for line in run:
         glue = "" if not text else " "
         offsets.append(len(text) + len(glue))
-        text += glue + line.text
+        text += glue + line.text.replace("\t", " ")
     pieces, start = [], 0
     for match in _SENTENCE_END.finditer(text):
         if not _ABBREVIATION.search(text[: match.start()][-12:]):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
@@ -26,6 +27,9 @@ CONTEXT_SHARE: Final = 0.5
 MISSPELLING: Final = 0.93
 """Least Jaro-Winkler similarity at which a question term is taken for a misspelt word of the passages."""
 SHORTEST_MISSPELT: Final = 6
+CAPTIONED: Final = frozenset(["figure", "table", "chart", "exhibit"])
+OTHER_CAPTION: Final = 0.7
+"""Factor for evidence on a page without the caption of the figure or table that the question names."""
 OTHER_PAGE: Final = 0.5
 """Factor for evidence that is not on a page that the question names."""
 
@@ -41,6 +45,7 @@ class Pool:
         self._aliases = self._misspellings()
         self.weights = self._weights()
         self._asked = frozenset(query.pages) & {passage.page for passage in passages}
+        self._captioned = self._caption_pages()
         self.total = sum(self.weights.values()) or 1.0
 
     def _misspellings(self) -> dict[str, str]:
@@ -90,7 +95,28 @@ class Pool:
 
     def page_factor(self, page: int) -> float:
         """Less than 1 for pages other than those that the question names."""
-        return 1.0 if not self._asked or page in self._asked else OTHER_PAGE
+        factor = 1.0 if not self._asked or page in self._asked else OTHER_PAGE
+        return factor if not self._captioned or page in self._captioned else factor * OTHER_CAPTION
+
+    def _caption_pages(self) -> frozenset[int]:
+        """Pages with the caption of a figure or table that the question names."""
+        wanted = [
+            rf"^\s*{name[:3]}\w*\.?\s*{number}\b" for name, number in self.query.labels if name in CAPTIONED
+        ]
+        if not wanted:
+            return frozenset()
+        pattern = re.compile("|".join(wanted), re.IGNORECASE | re.MULTILINE)
+        return frozenset(passage.page for passage in self.passages if pattern.search(passage.text))
+
+    def missing_focus(self) -> list[str]:
+        """Words for the thing asked for that no passage holds."""
+        return [
+            root
+            for root in self.query.focus
+            if self.query.terms.get(root, 0.0) >= 1.0
+            and root.isalpha()
+            and self.term(root) not in self.vocabulary
+        ]
 
     def missing_names(self) -> list[str]:
         """Names and numbers of the question that no passage holds."""

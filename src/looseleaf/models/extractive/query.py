@@ -158,7 +158,8 @@ def _form(question: str, told: str) -> Form:
     if match:
         decimals = int(match[1]) if match[1].isdigit() else number_word(match[1])
     scale = re.search(
-        r"\bin (?:us |usd |u\.s\. )?(?:dollars? )?(thousand|million|billion|trillion)s?\b", whole
+        r"\bin (?:us |usd |eur |gbp |u\.s\. )?(?:dollars? |\$ ?)?(thousand|million|billion|trillion)s?\b",
+        whole,
     )
     order = re.search(r"\b(ascending|descending|alphabetical)", whole)
     date = re.search(r"\b[YMD]{2,4}(?:[-/.][YMD]{2,4})+\b", question)
@@ -232,14 +233,17 @@ def _is_question_word(word: str) -> bool:
 
 def _terms(text: str, names: tuple[str, ...]) -> dict[str, float]:
     name_stems = {stem(name) for name in names}
+    labelled = {match[2] for match in _LABEL.finditer(text)}
     weights: dict[str, float] = {}
-    for token in tokens(text):
+    for token in tokens(_UNIT.sub("", text)):
         lowered = token.lower()
         if lowered in STOPWORDS or lowered in _QUESTION_WORDS:
             continue
         root = stem(token)
         weight = 1.0
         if root in _GENERIC:
+            weight = _GENERIC_WEIGHT
+        elif token in labelled:
             weight = _GENERIC_WEIGHT
         elif any(c.isdigit() for c in token):
             weight = _NUMBER_WEIGHT
@@ -249,6 +253,12 @@ def _terms(text: str, names: tuple[str, ...]) -> dict[str, float]:
     return weights
 
 
+_UNIT: Final = re.compile(
+    r",?\s*\(?\bin (?:us |usd |eur |gbp |u\.s\. )?(?:dollars? |\$ ?)?(?:thousand|million|billion)s?\)?(?=[\s?.,)]|$)"
+    r"|,?\s+in (?:usd|eur|gbp|dollars|percent|%)(?=[\s?.,)]|$)",
+    re.IGNORECASE,
+)
+"""The unit that an answer is asked in; it says nothing about where the answer stands."""
 _FOCUS: Final = re.compile(
     r"\b(?:which|what|whose|how many|how much|number of|amount of|list (?:all )?(?:the )?|name (?:the |of the )?|total)\s+"
     r"(?:(?:is|are|was|were|of|the|a|an|all)\s+)*([^?,.;:]+)",
@@ -290,7 +300,7 @@ _KINDS: Final[tuple[tuple[Kind, re.Pattern[str]], ...]] = tuple(
             r"\b(?:what|which)(?: is| was)?(?: the)? (?:\w+ )?date\b|\bdates?\b|^when\b|\bdeadline\b|\bwhen (?:was|is|were|did|does|will)\b",
         ),
         (Kind.TIME, r"\bwhat time\b|\bat which time\b"),
-        (Kind.COUNT, r"\bhow many\b|\bnumber of\b|\bhow \w+ (?:are|is) needed\b"),
+        (Kind.COUNT, r"\bhow many\b|\b(?:the|total) number of\b|\bhow \w+ (?:are|is) needed\b"),
         (
             Kind.MONEY,
             r"\bhow much (?:money|does|did|do|will|is|was|were)\b|\b(?:price|cost|fee|salary|budget|revenue)s?\b",

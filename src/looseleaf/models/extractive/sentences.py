@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from looseleaf.models.extractive.candidate import Candidate
+from looseleaf.models.extractive.number import find_numbers
 from looseleaf.models.extractive.page import PageModel, Sentence
 from looseleaf.models.extractive.pool import Pool
 from looseleaf.models.extractive.query import Kind
@@ -23,6 +24,8 @@ NO_UNIT: Final = 0.55
 """Factor for a count whose sentence does not say what is counted right after it."""
 FRAGMENT: Final = 0.7
 """Factor for words that do not read as a sentence."""
+MOST_FRAGMENT_NUMBERS: Final = 3
+"""Words with more numbers that do not read as a sentence are a chart or table, which others read."""
 TYPED: Final = frozenset(Kind) - {Kind.TEXT, Kind.CHOICE, Kind.YES_NO, Kind.TITLE, Kind.PAGE}
 _YEAR: Final = re.compile(r"(?<![\d.,])(?:19|20)\d\d(?![\d,])")
 _COUNTED: Final = frozenset({Kind.COUNT, Kind.NUMBER})
@@ -48,6 +51,8 @@ def _context(model: PageModel, position: int) -> frozenset[str]:
 
 
 def _from_sentence(pool: Pool, page: int, sentence: Sentence, coverage: float) -> Iterator[Candidate]:
+    if not sentence.whole and len(find_numbers(sentence.text)) > MOST_FRAGMENT_NUMBERS:
+        return
     asked = pool.query.text.lower()
     if (
         pool.query.years

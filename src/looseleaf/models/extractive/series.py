@@ -63,6 +63,8 @@ def _series(lines: tuple[Line, ...], start: int, end: int) -> Series | None:
     if years:
         return None
     labels, last = _labels_after(lines, end, len(values))
+    if not labels and len(values) > LEAST_VALUES:
+        values, labels, last = _without_stray_tick(lines, end, values)
     if not labels:
         labels = _labels_before(lines, start, len(values))
     return Series(tuple(labels), tuple(values), start, last) if labels else None
@@ -102,6 +104,32 @@ def _is_ticks(words: list[str]) -> bool:
     return (
         len(numbers) == len(words) and len(steps) == 1 and steps != {0.0} and 0.0 in (numbers[0], numbers[-1])
     )
+
+
+def _without_stray_tick(
+    lines: tuple[Line, ...], end: int, values: list[str]
+) -> tuple[list[str], list[str], int]:
+    """One value less where it is the next tick of the axis that follows the labels."""
+    labels, last = _labels_after(lines, end, len(values) - 1)
+    ticks: list[str] = []
+    for line in lines[last + 1 :]:
+        if not _is_values(line.text):
+            break
+        ticks += line.text.split()
+    if labels and len(ticks) >= LEAST_TICKS and _is_ticks(ticks):
+        first, second, end_tick = (
+            n.value for t in (ticks[0], ticks[1], ticks[-1]) if (n := parse_number(t)) is not None
+        )
+        stray = [
+            v
+            for v in values
+            if (n := parse_number(v)) is not None
+            and n.value in {end_tick + second - first, first * 2 - second}
+        ]
+        if stray:
+            index = values.index(stray[0])
+            return values[:index] + values[index + 1 :], labels, last
+    return values, [], end - 1
 
 
 def _labels_after(lines: tuple[Line, ...], index: int, count: int) -> tuple[list[str], int]:

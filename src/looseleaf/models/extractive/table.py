@@ -1,8 +1,9 @@
 """`Table`: rows and columns read off the lines of a page.
 
-Text layers give a table row as one line whose cells are parted by a single space as often as by a tab. A line is
-therefore split where the kind of token changes (words, numbers, codes, units) and where a capital letter follows a
-small one, and a block of lines counts as a table only if its lines split into equally many cells.
+Where the text parts cells by tabs, they are the cells. Text from elsewhere gives a row as one line whose cells are
+parted by single spaces: such a line is split where the kind of token changes (words, numbers, codes, units) and
+where a capital letter follows a small one. Either way a block of lines is a table only if its lines have equally
+many cells.
 """
 
 from __future__ import annotations
@@ -106,16 +107,33 @@ def _table_row(cells: Sequence[str], line: int) -> TableRow:
 
 
 def _block(lines: tuple[Line, ...], start: int) -> list[TableRow]:
-    """Rows from line `start` on that have equally many cells with values in the same columns."""
+    """Rows from line `start` on that have equally many cells, with tabs between them or values in the same columns."""
     rows: list[TableRow] = []
     for line in lines[start:]:
         cells = _row_cells(line)
+        if cells is None and rows and _continues_cell(line, rows[-1]):
+            rows[-1] = _table_row((rows[-1].cells[0], f"{rows[-1].cells[1]} {line.text}"), rows[-1].line)
+            continue
         if cells is not None and rows:
             cells = _fit(cells, len(rows[0].cells))
-        if cells is None or not (_values(cells) and (not rows or _values(cells) & _values(rows[0].cells))):
+        if cells is None or not (_is_tabbed(line) or _agree(cells, rows)):
             break
         rows.append(_table_row(cells, line.index))
     return rows
+
+
+def _is_tabbed(line: Line) -> bool:
+    return "\t" in line.text
+
+
+def _agree(cells: list[str], rows: list[TableRow]) -> bool:
+    """Whether the cells have a value, in a column where the first row has one."""
+    return bool(_values(cells) and (not rows or _values(cells) & _values(rows[0].cells)))
+
+
+def _continues_cell(line: Line, row: TableRow) -> bool:
+    """Whether a line goes on with the second of two cells."""
+    return len(row.cells) == 2 and line.text[0].islower() and not row.numbers[1] and not _is_tabbed(line)
 
 
 def _row_cells(line: Line) -> list[str] | None:
@@ -123,9 +141,9 @@ def _row_cells(line: Line) -> list[str] | None:
     if line.kind == "caption" or len(line.text) > LONGEST_LINE:
         return None
     cells = split_cells(line.text)
-    if not 2 <= len(cells) <= MOST_COLUMNS or len(cells[0].split()) > LONGEST_LABEL or _is_prose(cells):
+    if not 2 <= len(cells) <= MOST_COLUMNS or len(cells[0].split()) > LONGEST_LABEL:
         return None
-    return cells
+    return None if not _is_tabbed(line) and (line.tabbed_page or _is_prose(cells)) else cells
 
 
 def _is_prose(cells: list[str]) -> bool:
@@ -148,6 +166,8 @@ def _fit(cells: list[str], columns: int) -> list[str] | None:
         return [cells[0], *cells[2:]]
     if len(cells) == columns:
         return cells
+    if len(cells) == columns + 1 and columns > 2 and not (_values(cells[:2]) or parse_number(cells[0])):
+        return [f"{cells[0]} {cells[1]}", *cells[2:]]
     return None
 
 
@@ -159,23 +179,47 @@ def _table(lines: tuple[Line, ...], rows: list[TableRow]) -> Table:
 
 
 def _header(lines: tuple[Line, ...], rows: list[TableRow]) -> tuple[str, ...]:
-    """Texts above the columns: a first row of years, a line that splits into as many cells, or the years above."""
+    """Texts of the columns: a first row without figures, a line near the rows, or the years above."""
     columns = len(rows[0].cells)
-    if len(rows) > LEAST_ROWS and not _has_values(rows[0]) and _has_values(rows[1]):
+    if (
+        len(rows) > LEAST_ROWS
+        and not _has_values(rows[0])
+        and (_has_values(rows[1]) or not _has_values(rows[2]))
+    ):
         return rows.pop(0).cells
-    first = rows[0].line
-    for line in reversed(lines[max(0, first - HEADER_LINES) : first]):
-        if line.kind in {"caption", "bullet"} or line.text[-1] in ".;?!" or len(line.text) > LONGEST_LINE:
-            continue
-        for cells in (split_cells(line.text), _capital_cells(line.text)):
-            if len(cells) in {columns, columns + 1} and columns > 1 and not _has_figures(cells):
-                return tuple(cells)
+    first, last = rows[0].line, rows[-1].line
+    above = [*reversed(lines[max(0, first - HEADER_LINES) : first])]
+    for line in (*above, *lines[last + 1 : last + 2]):
+        cells = _header_cells(line, columns, below=line.index > last)
+        if cells is not None:
+            return cells
     return ("", *column_years(lines, first, columns - 1))
+
+
+def _header_cells(line: Line, columns: int, *, below: bool) -> tuple[str, ...] | None:
+    """The cells of a header line for that many columns, or `None`."""
+    if line.kind in {"caption", "bullet"} or line.text[-1] in ".;?!" or len(line.text) > LONGEST_LINE:
+        return None
+    if below and not _is_tabbed(line):
+        return None
+    choices = (
+        (split_cells(line.text),) if _is_tabbed(line) else (split_cells(line.text), _capital_cells(line.text))
+    )
+    for cells in choices:
+        if len(cells) == columns - 1 and columns > 2 and _is_tabbed(line) and not _has_figures(["", *cells]):
+            return ("", *cells)
+        if len(cells) in {columns, columns + 1} and columns > 1 and not _has_figures(cells):
+            return tuple(cells)
+    return None
 
 
 def _has_values(row: TableRow) -> bool:
     """Whether a cell after the label holds a figure other than a year."""
-    return any(any(c.isdigit() for c in _YEAR.sub("", cell)) for cell in row.cells[1:])
+    firsts = [cell.split()[0] for cell in row.cells[1:]]
+    return any(
+        (_VALUE.match(word) or (_CODE.match(word) and len(word) > 2)) and not _YEAR.fullmatch(word)
+        for word in firsts
+    )
 
 
 def _has_figures(cells: Sequence[str]) -> bool:
@@ -228,6 +272,8 @@ def _caption(lines: tuple[Line, ...], first: int, last: int) -> str:
 def split_cells(text: str) -> list[str]:
     """Cells of one line."""
     parts = [part.strip() for part in _COLUMNS.split(text.strip()) if part.strip()]
+    if "\t" in text:
+        return parts
     if len(parts) > 1:
         return parts[:1] + [cell for part in parts[1:] for cell in _by_kind(part)]
     return _by_kind(text)

@@ -38,6 +38,7 @@ def table_candidates(pool: Pool) -> Iterator[Candidate]:
         for table in read_tables(passage.text):
             place = Place(passage.page, table)
             yield from _cells(pool, place)
+            yield from _reverse(pool, place)
             if pool.query.operation in {Operation.MAXIMUM, Operation.MINIMUM}:
                 yield from _extremes(pool, place)
             if _comparison(pool.query.text):
@@ -64,6 +65,28 @@ def _cells(pool: Pool, place: Place) -> Iterator[Candidate]:
         if score >= LEAST_COVERAGE:
             evidence = _evidence(place.table, row, column, named)
             yield Candidate(row.cells[column], place.page, evidence, score, "cell")
+
+
+def _reverse(pool: Pool, place: Place) -> Iterator[Candidate]:
+    """The label of the one row that has a text the question names in another column ("which site is in Poland")."""
+    table = place.table
+    if not _asks_label(pool.query.text) or len(table.rows) < 2 or table.chart:
+        return
+    header = stem_set(table.header[0])
+    for column in range(1, len(table.header)):
+        hits = [row for row in table.rows if row.stems[column] and row.stems[column] <= pool.weights.keys()]
+        if len(hits) != 1 or hits[0].stems[0] & pool.weights.keys():
+            continue
+        stems = hits[0].stems[column] | header | stem_set(table.header[column])
+        score = 0.95 * pool.coverage(stems, table.stems) * pool.page_factor(place.page)
+        if score >= LEAST_COVERAGE:
+            evidence = _evidence(table, hits[0], column)
+            yield Candidate(hits[0].label, place.page, evidence, score, "reverse", computed=True)
+
+
+def _asks_label(text: str) -> bool:
+    """Whether a thing is asked for rather than one of its values."""
+    return bool(re.match(r"(?:in |at |to )?(?:which|what|who)\b", text, re.IGNORECASE))
 
 
 def _naming_column(pool: Pool, row: TableRow) -> int | None:
