@@ -80,12 +80,14 @@ class DocumentFolder:
                 link that leaves the folder.
         """
         _refuse_escape(doc_id, where)
-        for table, key in (
-            (self._exact, doc_id),
-            (self._exact, f"{doc_id}.pdf"),
-            (self._normal, normalised_name(doc_id)),
+        exact = self._exact.get(doc_id, [])
+        for found in (
+            [entry for entry in exact if entry.is_pdf],
+            self._exact.get(f"{doc_id}.pdf", []),
+            exact,
+            _preferred(self._normal.get(normalised_name(doc_id), [])),
         ):
-            if found := _preferred(table.get(key, ())):
+            if found:
                 return self._single(found, doc_id, where)
         return None
 
@@ -125,9 +127,8 @@ class DocumentFolder:
                     yield _Entry(path, path.relative_to(folder).as_posix(), is_pdf=True)
 
 
-def _preferred(entries: Iterable[_Entry]) -> list[_Entry]:
-    listed = list(entries)
-    return [entry for entry in listed if entry.is_pdf] or listed
+def _preferred(entries: list[_Entry]) -> list[_Entry]:
+    return [entry for entry in entries if entry.is_pdf] or entries
 
 
 def _links_within(path: Path) -> list[Path]:
