@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from looseleaf.environment import Environment
 from looseleaf.errors import AgentError, ContextOverflowError, FaultError, boundary
+from looseleaf.models.chat.sampling import sampling
 from looseleaf.roles import Action, Policy, PolicyTurn
 from looseleaf.trajectory import StopReason, Trajectory
 
@@ -45,7 +46,8 @@ async def run_agent(
     """
     start = time.perf_counter()
     try:
-        await _loop(policy, environment)
+        with sampling(seed, sample_index):
+            await _loop(policy, environment)
     except ContextOverflowError as problem:
         environment.stop(StopReason.CONTEXT_OVERFLOW, str(problem))
     except FaultError as problem:

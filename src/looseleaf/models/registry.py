@@ -104,6 +104,24 @@ def _constant_reader(spec: RoleSpec) -> Any:
     return ConstantReader(spec.argument) if spec.argument else ConstantReader()
 
 
+def _openai(role: RoleName) -> Maker:
+    def make(spec: RoleSpec) -> Any:
+        from looseleaf.models.chat.make import openai_role
+
+        return openai_role(role, spec)
+
+    return make
+
+
+def _gguf(role: RoleName) -> Maker:
+    def make(spec: RoleSpec) -> Any:
+        from looseleaf.models.gguf import gguf_role
+
+        return gguf_role(role, spec)
+
+    return make
+
+
 def _no_argument(spec: RoleSpec) -> None:
     if spec.argument:
         raise ConfigError(f"{spec.backend} takes no argument here; use just {spec.backend!r}.")
@@ -115,3 +133,5 @@ _MAKERS: dict[RoleName, dict[str, Maker]] = {
     "extractor": {"embedded": _embedded_extractor},
     "judge": {},
 }
+for _role, _makers in _MAKERS.items():
+    _makers |= {"openai": _openai(_role), "gguf": _gguf(_role)}
