@@ -15,7 +15,7 @@ from looseleaf.protocol import Protocol
 from looseleaf.question import Question
 from looseleaf.retrieval.retriever import Retriever, RetrieverFamily
 from looseleaf.roles import Action, Observation, PolicyTurn, Returned, Usage
-from looseleaf.trajectory import Step, StopReason, Trajectory
+from looseleaf.trajectory import Step, StopReason, Trajectory, storable
 
 __all__ = ["Environment"]
 
@@ -23,10 +23,11 @@ NO_MATCH = "No page matches this query. Try other words, or fetch a page by its 
 NO_TEXT = "No page matches: this document has no text layer to search. Fetch a page by its number."
 NOTE_FIRST = "Refused: write a note about the pages that you were shown before you do anything else."
 NOTED = "Noted."
-BUDGET_SPENT = "The budget of turns is spent."
+PAGE_DIGITS = 11
+"""Longest page number that is taken for one, in digits: more than any document has, less than storage can hold."""
 
 
-class _Refusal(Exception):
+class _RefusedError(Exception):
     """A turn that the rules refuse; its text is the observation and the reason."""
 
 
@@ -184,8 +185,7 @@ class Environment:
         """
         if self._stop is not None:
             raise RuntimeError(f"this trajectory has already ended ({self._stop})")
-        if isinstance(turn, Action):
-            turn = PolicyTurn(action=turn)
+        turn = storable(PolicyTurn(action=turn) if isinstance(turn, Action) else turn)
         self._turn += 1
         observation, invalid = self._carry_out(turn)
         if self._stop is None and self._turn >= self._protocol.max_turns:
@@ -198,7 +198,7 @@ class Environment:
         try:
             note_problem = self._write_riding_notes(turn)
             observation = self._act(turn)
-        except _Refusal as refusal:
+        except _RefusedError as refusal:
             return Observation(text=_joined(note_problem, str(refusal))), _joined(note_problem, str(refusal))
         except DocumentError as problem:
             self.stop(StopReason.DOCUMENT_ERROR, str(problem))
@@ -214,7 +214,7 @@ class Environment:
         if action is None or action.name not in self._protocol.actions:
             return self._malformed(turn)
         if self._note_due and action.name != "note":
-            raise _Refusal(NOTE_FIRST)
+            raise _RefusedError(NOTE_FIRST)
         return _ACTIONS[action.name](self, action.arguments)
 
     def _malformed(self, turn: PolicyTurn) -> Observation:
@@ -224,7 +224,7 @@ class Environment:
         )
         if self._protocol.malformed == "ends":
             self.stop(StopReason.MALFORMED, found)
-        raise _Refusal(f"Malformed: {found} Give exactly one of: {names}.")
+        raise _RefusedError(f"Malformed: {found} Give exactly one of: {names}.")
 
     def _search(self, arguments: dict[str, Any]) -> Observation:
         query = _text_argument(arguments, "query", "search")
@@ -247,7 +247,9 @@ class Environment:
     def _fetch(self, arguments: dict[str, Any]) -> Observation:
         page = _page_argument(arguments, "page", "fetch")
         if page not in self._pages:
-            raise _Refusal(f"There is no page {page}: the pages are {self._pages[0]} to {self._pages[-1]}.")
+            raise _RefusedError(
+                f"There is no page {page}: the pages are {self._pages[0]} to {self._pages[-1]}."
+            )
         shown = self._show([page])
         return Observation(text=_shown_text(shown), shown=shown)
 
@@ -255,10 +257,10 @@ class Environment:
         cap = self._protocol.image_cap
         if cap is not None and self._images + len(pages) > cap:
             self.stop(StopReason.IMAGE_CAP, f"more than {cap} page images")
-            raise _Refusal(f"Stopped: a trajectory may hold at most {cap} page images.")
+            raise _RefusedError(f"Stopped: a trajectory may hold at most {cap} page images.")
         self._images += len(pages)
         self._shown.update(dict.fromkeys(pages))
-        self._note_due = self._protocol.memory == "mandatory" and bool(pages)
+        self._note_due = bool(pages) and self._protocol.demands_notes
         return tuple(pages)
 
     def _note(self, arguments: dict[str, Any]) -> Observation:
@@ -271,19 +273,19 @@ class Environment:
         if not turn.notes:
             return None
         if self._protocol.memory == "none" or self._protocol.note_turn != "inside":
-            raise _Refusal("Refused: in this protocol a note cannot ride inside another turn.")
+            raise _RefusedError("Refused: in this protocol a note cannot ride inside another turn.")
         problems = []
         for note in turn.notes:
             try:
-                self._write_finding(note.text, note.source_page)
-            except _Refusal as refusal:
+                self._write_finding(_text_argument({"text": note.text}, "text", "note"), note.source_page)
+            except _RefusedError as refusal:
                 problems.append(str(refusal))
         return " ".join(problems) or None
 
     def _write_finding(self, text: str, page: int) -> None:
         problems = self._finding_problems(Finding(text, page))
         if problems and self._protocol.validation == "reject":
-            raise _Refusal("Refused: " + " ".join(problems.values()))
+            raise _RefusedError("Refused: " + " ".join(problems.values()))
         self._memory.append(Finding(text, page, tuple(problems)))
         self._note_due = False
 
@@ -310,10 +312,12 @@ class Environment:
         else:
             returned = self._retrieve(self.question)
             pages = [page.page for page in returned[: self._protocol.shown_k]]
-        self._shown.update(dict.fromkeys(pages))
-        self._images = len(pages)
-        text = _shown_text(tuple(pages)) if pages else NO_MATCH
-        return Observation(text=text, returned=tuple(returned), shown=tuple(pages))
+        try:
+            shown = self._show(pages)
+        except _RefusedError as refusal:
+            return Observation(text=str(refusal), returned=tuple(returned))
+        text = _shown_text(shown) if shown else NO_MATCH
+        return Observation(text=text, returned=tuple(returned), shown=shown)
 
     # -- the record -------------------------------------------------------------------------------------------
 
@@ -397,7 +401,8 @@ def _pages_in_window(document: Document, window: tuple[int, int] | None) -> rang
     pages = range(max(first, 1), min(last, document.page_count) + 1)
     if not pages:
         raise DocumentError(
-            f"The page window {first}–{last} holds no page of {document.doc_id} ({document.page_count} pages); check the data."
+            f"The page window {first}–{last} holds no page of {document.doc_id} ({document.page_count} pages); "
+            "check the data."
         )
     return pages
 
@@ -407,16 +412,21 @@ def _text_argument(arguments: dict[str, Any], name: str, action: str) -> str:
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         value = str(value)
     if not isinstance(value, str) or not value.strip():
-        raise _Refusal(f"Refused: {action} needs {name!r}, a text that is not empty.")
+        raise _RefusedError(f"Refused: {action} needs {name!r}, a text that is not empty.")
     return value.strip()
 
 
 def _page_argument(arguments: dict[str, Any], name: str, action: str) -> int:
     value = arguments.get(name)
-    if isinstance(value, str) and value.strip().isascii() and value.strip().isdigit() and len(value) < 12:
+    if (
+        isinstance(value, str)
+        and value.strip().isascii()
+        and value.strip().isdigit()
+        and len(value) <= PAGE_DIGITS
+    ):
         value = int(value)
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise _Refusal(f"Refused: {action} needs {name!r}, a physical page number such as 1.")
+    if isinstance(value, bool) or not isinstance(value, int) or abs(value) >= 10**PAGE_DIGITS:
+        raise _RefusedError(f"Refused: {action} needs {name!r}, a physical page number such as 1.")
     return value
 
 

@@ -71,6 +71,11 @@ class Protocol(msgspec.Struct, frozen=True, kw_only=True):
         note = ("note",) if self.memory != "none" and self.note_turn == "own" else ()
         return ("search", "fetch", *note, "answer")
 
+    @property
+    def demands_notes(self) -> bool:
+        """Whether a note must follow pages; never where the only turn there is must answer."""
+        return self.memory == "mandatory" and self.actions != ("answer",)
+
 
 PROTOCOLS: dict[str, Protocol] = {
     protocol.name: protocol

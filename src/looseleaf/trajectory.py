@@ -5,15 +5,18 @@ What can be derived (page sets, counts) is a property and never stored.
 
 from __future__ import annotations
 
+import math
+import numbers
+import re
 from enum import StrEnum
 from typing import Any
 
 import msgspec
 
 from looseleaf.memory import Finding, WorkingMemory
-from looseleaf.roles import Action, NoteWriting, Observation, Usage
+from looseleaf.roles import Action, NoteWriting, Observation, PolicyTurn, Usage
 
-__all__ = ["TRAJECTORY_VERSION", "Step", "StopReason", "Trajectory"]
+__all__ = ["TRAJECTORY_VERSION", "Step", "StopReason", "Trajectory", "storable"]
 
 TRAJECTORY_VERSION = 1
 """Version of the stored format; raised whenever a reader of the old format would misread the new one."""
@@ -149,3 +152,68 @@ class Trajectory(msgspec.Struct, frozen=True, kw_only=True):
 
 def _unique(pages: Any) -> tuple[int, ...]:
     return tuple(dict.fromkeys(pages))
+
+
+MAX_DEPTH = 32
+"""Nesting that is kept of a model's arguments: far more than any action has, far less than encoders can take."""
+MAX_INTEGER_BITS = 4096
+"""Longest whole number that is kept in digits; Python refuses to print much longer ones (`sys.int_info`)."""
+LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+"""Code points that JSON escapes can spell and UTF-8 cannot hold."""
+
+
+def storable(turn: PolicyTurn) -> PolicyTurn:
+    """The turn with whatever JSON storage cannot hold made readable.
+
+    Models spell lone surrogates, NaN, whole numbers beyond 64 bits and nesting without end; agents hand over objects
+    of their own. None of it may break a run, so it is replaced before the environment looks at the turn.
+    """
+    return msgspec.structs.replace(
+        turn,
+        action=_stored_action(turn.action) if isinstance(turn.action, Action) else None,
+        notes=tuple(NoteWriting(_text(note.text), _page(note.source_page)) for note in turn.notes),
+        thought=_text(turn.thought),
+        model_text=_text(turn.model_text),
+        problem=_text(turn.problem),
+    )
+
+
+def _stored_action(action: Action) -> Action:
+    arguments = _value(action.arguments)
+    return Action(_text(action.name), arguments if isinstance(arguments, dict) else {"arguments": arguments})
+
+
+def _text(value: Any) -> str:
+    """Text that UTF-8 can hold; empty for what is no text."""
+    return LONE_SURROGATE.sub("\ufffd", value) if isinstance(value, str) else ""
+
+
+def _page(value: Any) -> int:
+    """A page number that fits 64 bits; 0, which is no page, for anything else."""
+    whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    return int(value) if whole and -(2**63) <= value < 2**63 else 0
+
+
+def _value(value: Any, depth: int = 0) -> Any:
+    """A JSON value as it comes back from storage."""
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        return _text(value)
+    if isinstance(value, numbers.Real):
+        return _number(value)
+    if isinstance(value, (dict, list, tuple)) and depth < MAX_DEPTH:
+        if isinstance(value, dict):
+            return {_text(str(key)): _value(item, depth + 1) for key, item in value.items()}
+        return [_value(item, depth + 1) for item in value]
+    return {"not stored": type(value).__name__}
+
+
+def _number(value: numbers.Real) -> Any:
+    if not isinstance(value, numbers.Integral):
+        number = float(value)
+        return number if math.isfinite(number) else str(number)
+    whole = int(value)
+    if -(2**63) <= whole < 2**64:
+        return whole
+    return str(whole) if whole.bit_length() <= MAX_INTEGER_BITS else {"not stored": "int"}
