@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from planted_data import write_page_images, write_pdf
 
 from looseleaf.benchmarks.folder import DocumentFolder, normalised_name
 from looseleaf.errors import DataError
+from planted_data import write_page_images, write_pdf
 
 
 def folder(root: Path, *names: str) -> DocumentFolder:
@@ -179,7 +179,7 @@ def test_the_data_folder_itself_may_be_a_link(tmp_path: Path) -> None:
 def test_names_that_are_not_utf8_are_listed_in_a_printable_form(tmp_path: Path) -> None:
     documents = tmp_path / "documents"
     write_pdf(documents / "a.pdf")
-    os.rename(os.fsencode(documents / "a.pdf"), os.fsencode(documents) + b"/caf\xe9.pdf")
+    (documents / "a.pdf").rename(documents / os.fsdecode(b"caf\xe9.pdf"))
     listed = DocumentFolder(tmp_path, [documents])
     assert list(listed.names()) == ["caf\\xe9.pdf"]
     assert found(listed, "café.pdf") is None

@@ -136,7 +136,7 @@ class Benchmark:
         for pattern in self.patterns:
             if fitting := [path for path in files if _fits(path.name, pattern)]:
                 return _largest(fitting, data)
-        expected = ", ".join(self.patterns)
+        expected = " or ".join(self.patterns).replace("|", " or ")
         raise DataError(
             f"no annotation file of {self.title} is in {readable(str(data))}; expected {expected}."
         )
