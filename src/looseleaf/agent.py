@@ -5,12 +5,14 @@ from __future__ import annotations
 import inspect
 import time
 from collections.abc import Awaitable
-from typing import TypeVar
+from typing import Any, TypeVar
+
+import msgspec
 
 from looseleaf.environment import Environment
-from looseleaf.errors import AgentError, ContextOverflowError, FaultError, boundary
+from looseleaf.errors import AgentError, ContextOverflowError, DocumentError, FaultError, boundary
 from looseleaf.models.chat.sampling import sampling
-from looseleaf.roles import Action, Policy, PolicyTurn
+from looseleaf.roles import Action, NoteWriting, Policy, PolicyTurn, Usage
 from looseleaf.trajectory import StopReason, Trajectory
 
 __all__ = ["resolved", "run_agent"]
@@ -50,6 +52,8 @@ async def run_agent(
             await _loop(policy, environment)
     except ContextOverflowError as problem:
         environment.stop(StopReason.CONTEXT_OVERFLOW, str(problem))
+    except DocumentError as problem:
+        environment.stop(StopReason.DOCUMENT_ERROR, str(problem))
     except FaultError as problem:
         environment.stop(StopReason.PROVIDER_ERROR, str(problem))
     return environment.trajectory(
@@ -65,8 +69,34 @@ async def _loop(policy: Policy, environment: Environment) -> None:
     while not environment.done:
         start = time.perf_counter()
         with boundary(AgentError, "The policy failed"):
-            turn = await resolved(policy.act(environment))
-            turn = PolicyTurn(action=turn) if isinstance(turn, Action) else turn
-            if not isinstance(turn, PolicyTurn):
-                raise TypeError(f"act() returned a {type(turn).__name__}, not an Action or a PolicyTurn")
+            turn = _checked(await resolved(policy.act(environment)))
         environment.step(turn, seconds=time.perf_counter() - start)
+
+
+TURN_FIELDS: dict[str, type | tuple[type, ...]] = {
+    "action": (Action, type(None)),
+    "thought": str,
+    "notes": (tuple, list),
+    "model_text": str,
+    "usage": Usage,
+    "problem": str,
+}
+"""Types of a turn's fields. What a model wrote into an action is not checked here but by the environment."""
+
+
+def _checked(given: Any) -> PolicyTurn:
+    """What `act` returned, as a turn.
+
+    Raises:
+        TypeError: it is none; the agent's own code is wrong, not its model.
+    """
+    turn = PolicyTurn(action=given) if isinstance(given, Action) else given
+    if not isinstance(turn, PolicyTurn):
+        raise TypeError(f"act() returned a {type(turn).__name__}, not an Action or a PolicyTurn")
+    for field, kind in TURN_FIELDS.items():
+        if not isinstance(value := getattr(turn, field), kind):
+            raise TypeError(f"act() returned a turn whose {field} is a {type(value).__name__}")
+    if not all(isinstance(note, NoteWriting) for note in turn.notes):
+        raise TypeError("act() returned a turn whose notes are no NoteWriting")
+    msgspec.convert(msgspec.to_builtins(turn.usage), Usage)
+    return turn
