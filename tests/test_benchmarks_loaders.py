@@ -129,7 +129,9 @@ def test_no_usable_document_is_an_error_unless_asked_for(tmp_path: Path) -> None
 def test_folders_and_files_that_are_not_there(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="is not a folder"):
         load_benchmark("mmlongbench-doc", tmp_path / "nothing")
-    with pytest.raises(DataError, match=r"no annotation file of LongDocURL is in .*; expected \*\.jsonl or samples\*\.json"):
+    with pytest.raises(
+        DataError, match=r"no annotation file of LongDocURL is in .*; expected \*\.jsonl or samples\*\.json"
+    ):
         load_benchmark("longdocurl", tmp_path)
     with pytest.raises(DataError, match="has no annotation file"):
         load_benchmark("mmlongbench-doc", tmp_path, annotations="../samples.json")
