@@ -61,7 +61,9 @@ def _fit(pool: Pool, option: str) -> Fit | None:
     own = {pool.term(root) for root in stem_set(option)}
     others = {pool.term(root) for other in pool.query.options if other != option for root in stem_set(other)}
     weights = {root: weight for root, weight in pool.weights.items() if root in own or root not in others}
-    best = [fit for fit in fits(pool, weights, pool.query.years)[:10] if fit.fact.label_stems & own]
+    best = [
+        fit for fit in fits(pool, weights, pool.query.years)[:10] if pool.roots(fit.fact.label_stems) & own
+    ]
     return best[0] if best else None
 
 

@@ -45,7 +45,7 @@ def clause_candidates(pool: Pool) -> Iterator[Candidate]:
     for page, model in pool.pages():
         for sentence in model.sentences:
             coverage = pool.coverage(sentence.stems, stem_set(model.heading(sentence.line)))
-            if coverage >= LEAST_COVERAGE and sentence.stems & pool.weights.keys():
+            if coverage >= LEAST_COVERAGE and pool.roots(sentence.stems):
                 yield from _from_sentence(pool, page, model, sentence, coverage, subject)
 
 
@@ -63,7 +63,7 @@ def _from_sentence(
     start, end, share = stretch
     before, after = sentence.text[:start], sentence.text[end:]
     text = _subject_text(before) if subject else _object_text(after)
-    if not text or stem_set(text) <= pool.weights.keys():
+    if not text or pool.knows_all(stem_set(text)):
         return
     score = (1.0 if sentence.whole else FRAGMENT) * coverage * (0.45 + 0.45 * share) * pool.page_factor(page)
     if pool.query.kind in {Kind.PERSON, Kind.PLACE, Kind.NUMBER}:
@@ -78,7 +78,7 @@ def _stretch(pool: Pool, text: str) -> tuple[int, int, float] | None:
     first = last = -1
     seen: set[str] = set()
     for index, (_, _, stems) in enumerate(words):
-        hit = {root for root in stems if root in pool.weights}
+        hit = pool.roots(stems)
         if not hit:
             continue
         if last < 0 or index - last > GAP + 1:

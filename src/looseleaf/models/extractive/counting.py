@@ -44,7 +44,7 @@ def count_candidates(pool: Pool) -> Iterator[Candidate]:
 
 def _in_scope(pool: Pool) -> list[tuple[int, str]]:
     """Pages and texts that the count is over: those that the question names, or all."""
-    named = [p for p in pool.passages if pool.page_factor(p.page) == 1.0]
+    named = [p for p in pool.passages if pool.in_scope(p.page)]
     return [(p.page, p.text) for p in named]
 
 

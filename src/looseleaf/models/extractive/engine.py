@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
@@ -44,23 +45,92 @@ MISSING_NAME: Final = 0.5
 """Factor for each name or number of the question that no passage holds."""
 
 
-def candidates(question: str, passages: Sequence[Passage]) -> list[Candidate]:
-    """All candidates of all mechanisms, best first; deterministic."""
-    pool = Pool(analyse(question), passages)
-    factor = MISSING_NAME ** len(pool.missing_names()) * MISSING_FOCUS ** len(pool.missing_focus())
-    found = [c for mechanism in MECHANISMS for c in mechanism(pool)]
-    found = [msgspec.structs.replace(c, score=c.score * factor) for c in found]
+def candidates(question: str, passages: Sequence[Passage], page_count: int | None = None) -> list[Candidate]:
+    """All candidates of all mechanisms, best first; deterministic.
+
+    Args:
+        question: as asked.
+        passages: texts with their pages.
+        page_count: number of pages of the whole document, where it is known.
+    """
+    query = analyse(question)
+    found = _direct(query, passages)
+    if query.form.listed:
+        found += _enumerated(query, passages)
+    if page_count is not None and _asks_page_count(query):
+        text = f"The document has {page_count} pages."
+        found.append(
+            Candidate(str(page_count), passages[0].page if passages else 1, text, 1.0, "pages", computed=True)
+        )
     return sorted(found, key=lambda c: -c.score)
 
 
-def answer(question: str, passages: Sequence[Passage]) -> Candidate | None:
+def _direct(query: Query, passages: Sequence[Passage]) -> list[Candidate]:
+    """Candidates for the question as it stands."""
+    pool = Pool(query, passages)
+    factor = MISSING_NAME ** len(pool.missing_names()) * MISSING_FOCUS ** len(pool.missing_focus())
+    found = (c for mechanism in MECHANISMS for c in mechanism(pool))
+    return [msgspec.structs.replace(c, score=c.score * factor) for c in found]
+
+
+def _enumerated(query: Query, passages: Sequence[Passage]) -> list[Candidate]:
+    """For "… of A and B": the answers to the question for A and for B, as a list."""
+    match = _PAIR.search(query.text)
+    if match is None:
+        return []
+    sides = [side for side in match.groups() if side is not None]
+    best: list[Candidate] = []
+    for side in sides:
+        alone = query.text[: match.start()] + side + query.text[match.end() :]
+        single = analyse(alone)
+        single = msgspec.structs.replace(single, form=msgspec.structs.replace(single.form, listed=False))
+        found = sorted(_direct(single, passages), key=lambda c: -c.score)
+        if not found:
+            return []
+        best.append(msgspec.structs.replace(found[0], text=_written(single, found[0])))
+    if best[0].text == best[1].text:
+        return []
+    evidence = "; ".join(one.evidence for one in best)
+    parts = tuple(Passage(one.page, one.evidence) for one in best)
+    score = min(one.score for one in best)
+    return [
+        Candidate(
+            str([one.text for one in best]),
+            best[0].page,
+            evidence,
+            score,
+            "enumerated",
+            computed=True,
+            parts=parts,
+        )
+    ]
+
+
+_PAIR: Final = re.compile(
+    r"(?P<first>\b(?:[A-Za-z]+ )?\d[\w.-]*) and (?P<second>(?:[A-Za-z]+ )?\d[\w.-]*)"
+    r"|(?P<one>\b[A-Z][\w-]*(?: [A-Z][\w-]*)*) and (?P<other>[A-Z][\w-]*(?: [A-Z][\w-]*)*)"
+)
+
+
+def _asks_page_count(query: Query) -> bool:
+    return bool(_PAGE_COUNT.search(query.text))
+
+
+_PAGE_COUNT: Final = re.compile(
+    r"\bhow many (?:total )?(?:pages|slides) (?:are (?:there )?(?:in|of)|does|do|has|is) (?:this|the) \w+(?: have| contain| has)?\s*\??$",
+    re.I,
+)
+
+
+def answer(question: str, passages: Sequence[Passage], page_count: int | None = None) -> Candidate | None:
     """The best supported answer, or `None` where the passages do not support any.
 
     Args:
         question: as asked, with any instructions on how to write the answer.
         passages: texts with their pages; the order breaks ties.
+        page_count: number of pages of the whole document, where it is known.
     """
-    found = candidates(question, passages)
+    found = candidates(question, passages, page_count)
     if not found or found[0].score < LEAST_SUPPORT:
         return None
     best = found[0]
@@ -72,7 +142,7 @@ def _written(query: Query, found: Candidate) -> str:
     number = parse_number(found.text)
     if number is None or query.kind in {Kind.YEAR, Kind.DATE, Kind.TIME, Kind.PHONE, Kind.IDENTIFIER}:
         return found.text
-    value = number.value
+    value = abs(number.value) if number.text.startswith("(") else number.value
     scale = number.scale if number.scale != 1.0 else found.scale
     if scale != query.form.scale and query.form.scale != 1.0 and scale != 1.0:
         value = value * scale / query.form.scale

@@ -35,7 +35,7 @@ def _key_value(pool: Pool, page: int, model: PageModel, line: Line) -> Iterator[
     if match is None or line.text.count("\t") > 1:
         return
     key = stem_set(match["key"])
-    matched = key & pool.weights.keys()
+    matched = pool.roots(key)
     if not matched:
         return
     value = match["value"].strip(" .")

@@ -22,6 +22,7 @@ RIGHT_LENGTH: Final = 1.25
 WRONG_LENGTH: Final = 0.5
 INLINE: Final = 0.85
 """Factor for items inside a sentence, which are easily clauses."""
+NO_FOCUS: Final = 0.75
 LONGEST_ITEM: Final = 14
 """Words of an item of a running sentence; a longer one is a clause."""
 
@@ -88,7 +89,9 @@ def listings(pool: Pool) -> list[Listing]:
     for passage in pool.passages:
         found += _labels(pool, passage.page, passage.text)
     suited = [
-        msgspec.structs.replace(listing, score=listing.score * _length_factor(pool, listing))
+        msgspec.structs.replace(
+            listing, score=listing.score * _length_factor(pool, listing) * _focus_factor(pool, listing)
+        )
         for listing in found
     ]
     return sorted(
@@ -102,8 +105,13 @@ def _length_factor(pool: Pool, listing: Listing) -> float:
     return RIGHT_LENGTH if len(listing.items) == pool.query.wanted else WRONG_LENGTH
 
 
+def _focus_factor(pool: Pool, listing: Listing) -> float:
+    """Less than 1 where the introduction does not name the kind of thing asked for."""
+    return 1.0 if set(pool.focus) & stem_set(listing.introduction) or not pool.focus else NO_FOCUS
+
+
 def _marked(pool: Pool, page: int, model: PageModel) -> Iterator[Listing]:
-    """Runs of bullets or numbers under the line that introduces them."""
+    """Runs of bullets or numbers under the lines that introduce them."""
     lines = model.lines
     start = 0
     while start < len(lines):
@@ -113,10 +121,8 @@ def _marked(pool: Pool, page: int, model: PageModel) -> Iterator[Listing]:
         items, end = _run(lines, start)
         if 2 <= len(items) <= MOST_ITEMS:
             above = _introduction(lines, start)
-            score = pool.coverage(
-                above.stems if above else (), stem_set(model.heading(max(start - 1, 0)))
-            ) * pool.page_factor(page)
-            yield Listing(page, tuple(items), above.text if above else "", score, "marked")
+            coverage = pool.coverage(stem_set(above), stem_set(model.heading(max(start - 1, 0))))
+            yield Listing(page, _heads(items), above, coverage * pool.page_factor(page), "marked")
         start = end
 
 
@@ -133,7 +139,7 @@ def _run(lines: tuple[Line, ...], start: int) -> tuple[list[str], int]:
             items
             and line.kind == "text"
             and line.row is None
-            and (line.text[0].islower() or items[-1][-1:] in ",-")
+            and (not line.text[0].isupper() or items[-1][-1:] in ",-")
         ):
             items[-1] = f"{items[-1]} {line.text}"
         else:
@@ -142,12 +148,30 @@ def _run(lines: tuple[Line, ...], start: int) -> tuple[list[str], int]:
     return items, index
 
 
-def _introduction(lines: tuple[Line, ...], start: int) -> Line | None:
-    """The nearest line above that is no item itself."""
-    for line in reversed(lines[max(0, start - 3) : start]):
-        if line.kind not in {"bullet", "numbered"}:
-            return line
-    return None
+_HEAD: Final = re.compile(r"^(.{2,60}?)(?:\s+\(|:\s|\s[–—-]\s|\.\s)")
+HEAD_SHARE: Final = 0.7
+LONGEST_HEAD: Final = 8
+
+
+def _heads(items: list[str]) -> tuple[str, ...]:
+    """What each item names, without its explanation, where most items have one ("Name: …", "Name (…)")."""
+    matches = [_HEAD.match(item) for item in items]
+    heads = [match[1] if match and len(match[1].split()) <= LONGEST_HEAD else None for match in matches]
+    if sum(head is not None for head in heads) < HEAD_SHARE * len(items):
+        return tuple(items)
+    return tuple(head or item for head, item in zip(heads, items, strict=True))
+
+
+def _introduction(lines: tuple[Line, ...], start: int) -> str:
+    """The line above the first item, with the one before it where that is the same sentence."""
+    if not start or lines[start - 1].kind in {"bullet", "numbered"}:
+        return ""
+    line = lines[start - 1]
+    before = lines[start - 2] if start > 1 else None
+    same = (
+        before is not None and before.kind == "text" and before.text[-1] not in ".:?!" and line.kind == "text"
+    )
+    return f"{before.text} {line.text}" if before is not None and same else line.text
 
 
 def _subsections(pool: Pool, page: int, model: PageModel) -> Iterator[Listing]:
@@ -155,27 +179,33 @@ def _subsections(pool: Pool, page: int, model: PageModel) -> Iterator[Listing]:
     numbered = [
         (line, match)
         for line in model.lines
-        if line.kind in {"heading", "numbered", "text"} and (match := _NUMBERING.match(line.text))
+        if line.row is None and (match := _NUMBERING.match(line.text)) is not None
     ]
-    for line, match in numbered:
+    for position, (line, match) in enumerate(numbered):
         coverage = pool.coverage(line.stems)
-        if coverage < LEAST_COVERAGE:
+        if coverage < LEAST_COVERAGE or not pool.roots(line.stems):
             continue
-        prefix = match[1].rstrip(".")
-        below = [
-            other.text[m.end() :].strip()
-            for other, m in numbered
-            if _is_child(prefix, m[1].rstrip(".")) and other.index > line.index
-        ]
+        below = _children(match[1].rstrip("."), numbered[position + 1 :])
         if len(below) >= 2:
-            yield Listing(page, tuple(below), line.text, coverage, "subsections")
+            yield Listing(page, tuple(below), line.text, coverage * pool.page_factor(page), "subsections")
 
 
 _NUMBERING: Final = re.compile(r"^((?:\d{1,2}|[A-Z]|[IVX]+)(?:\.\d{1,2})*\.?)\s+(?=[A-Z])")
+_ROMAN: Final = re.compile(r"[IVX]+")
 
 
-def _is_child(prefix: str, number: str) -> bool:
-    return number.startswith(prefix + ".") and number.count(".") == prefix.count(".") + 1
+def _children(number: str, after: Sequence[tuple[Line, re.Match[str]]]) -> list[str]:
+    """Headings that are numbered below `number` ("3.1" under "3", "A" under "IV"), up to the next of its kind."""
+    found = []
+    for line, match in after:
+        other = match[1].rstrip(".")
+        if other.startswith(number + ".") and other.count(".") == number.count(".") + 1:
+            found.append(line.text[match.end() :].strip())
+        elif _ROMAN.fullmatch(number) and other == chr(ord("A") + len(found)):
+            found.append(line.text[match.end() :].strip())
+        elif not other.startswith(number + "."):
+            break
+    return found
 
 
 def _inline(pool: Pool, page: int, model: PageModel, sentence: Sentence) -> Iterator[Listing]:

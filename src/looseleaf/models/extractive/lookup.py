@@ -19,6 +19,8 @@ NUMERIC: Final = frozenset({Kind.COUNT, Kind.NUMBER, Kind.PERCENT, Kind.MONEY, K
 RIGHT_YEAR: Final = 1.15
 NO_YEAR: Final = 0.85
 WRONG_YEAR: Final = 0.3
+NAMED_COLUMN: Final = 1.2
+"""Factor for a column whose header the question holds word for word."""
 PROSE: Final = 0.9
 """Factor for a number from a sentence, whose wording cannot be held against it."""
 LATER_COLUMN: Final = 0.93
@@ -58,26 +60,26 @@ def fits(
     found = []
     for passage in pool.passages:
         for fact in page_facts(passage.text):
-            if not fact.label_stems & weights.keys():
+            if not pool.roots(fact.label_stems) & weights.keys():
                 continue
-            score = _fit(fact, weights, total) * _year_factor(fact, years) * pool.page_factor(passage.page)
+            score = (
+                _fit(pool, fact, weights, total) * _year_factor(fact, years) * pool.page_factor(passage.page)
+            )
             if score >= least:
                 found.append(Fit(passage.page, fact, score))
     return sorted(found, key=lambda fit: -fit.score)
 
 
-def _fit(fact: Fact, weights: Mapping[str, float], total: float) -> float:
+def _fit(pool: Pool, fact: Fact, weights: Mapping[str, float], total: float) -> float:
     """Share of the terms that fact and context hold, less for a label that says much else."""
-    covered = 0.0
-    for root, weight in weights.items():
-        if root in fact.stems:
-            covered += weight
-        elif root in fact.context:
-            covered += CONTEXT_SHARE * weight
+    here, near = pool.roots(fact.stems), pool.roots(fact.context)
+    covered = sum(weight for root, weight in weights.items() if root in here)
+    covered += CONTEXT_SHARE * sum(weight for root, weight in weights.items() if root in near - here)
     if fact.prose:
         return covered / total * PROSE
-    precision = len(fact.label_stems & weights.keys()) / len(fact.label_stems)
-    return covered / total * (0.5 + 0.5 * precision)
+    named = NAMED_COLUMN if pool.quotes_whole(fact.column) else 1.0
+    precision = len(pool.roots(fact.label_stems) & weights.keys()) / len(fact.label_stems)
+    return covered / total * (0.5 + 0.5 * precision) * named
 
 
 def _year_factor(fact: Fact, years: tuple[int, ...]) -> float:

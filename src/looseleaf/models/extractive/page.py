@@ -9,13 +9,15 @@ from typing import Final
 import msgspec
 
 from looseleaf.models.extractive.number import Number, parse_number
-from looseleaf.models.extractive.words import stem, stem_set, tokens
+from looseleaf.models.extractive.words import STOPWORDS, stem, stem_set, tokens
 
 __all__ = ["Line", "LineKind", "PageModel", "Row", "Sentence", "read_page"]
 
 MAX_SENTENCE_WORDS: Final = 90
 """A run of lines without a full stop is cut here: it is a table or a chart, not a sentence."""
 
+SHORT_LINE: Final = 0.6
+"""A line shorter than this share of the widest one ends a paragraph where the next starts with a capital."""
 MOST_FIGURES: Final = 0.35
 """Share of words with digits from which a run of words is no sentence."""
 
@@ -130,7 +132,11 @@ def _line_kind(text: str) -> LineKind:
     letters = [c for c in text if c.isalpha()]
     capitals = sum(w[0].isupper() or w.lower() in _SMALL for w in words if w[0].isalpha())
     starts = [w for w in words if w[0].isalpha()]
-    if _SECTION.match(text) or (len(letters) > 3 and text.isupper()) or text.endswith(":"):
+    if (
+        _SECTION.match(text)
+        or (len(letters) > 3 and text.isupper())
+        or (text.endswith(":") and text[0].isupper())
+    ):
         return "heading"
     if starts and starts[0][0].isupper() and capitals == len(starts) and len(starts) > 1:
         return "heading"
@@ -193,7 +199,8 @@ def _lines(text: str) -> list[Line]:
 def _sentences(lines: list[Line]) -> list[Sentence]:
     sentences: list[Sentence] = []
     run: list[Line] = []
-    widest = max((len(line.text) for line in lines), default=0)
+    widths = sorted(len(line.text) for line in lines if "\t" not in line.text)
+    widest = widths[int(0.8 * (len(widths) - 1))] if widths else 0
     for line in lines:
         if run and _breaks(run[-1], line, widest):
             sentences += _cut(run)
@@ -204,14 +211,16 @@ def _sentences(lines: list[Line]) -> list[Sentence]:
 
 def _breaks(above: Line, line: Line, widest: int) -> bool:
     """Whether a new paragraph starts at `line`."""
-    if line.kind in {"bullet", "numbered", "caption"} or above.kind == "heading" and line.text[0].isupper():
+    if "\t" in above.text or "\t" in line.text or line.kind in {"bullet", "numbered", "caption"}:
         return True
-    if above.text[-1] in ".:?!" and len(above.text) < 0.8 * widest and not _ABBREVIATION.search(above.text):
+    ended = above.text[-1] in ".:?!" and not _ABBREVIATION.search(above.text)
+    starts = not line.text[0].islower()
+    if starts and (above.kind == "heading" or (line.kind == "heading" and ended)):
         return True
-    if line.kind == "heading" and above.text[-1] in ".:?!":
-        return True
-    rows = above.row is not None and line.row is not None
-    return rows and len(above.text) < 0.8 * widest
+    short = len(above.text) < SHORT_LINE * widest
+    return short and (
+        ended or (starts and above.text.split()[-1].lower() not in STOPWORDS and above.text[-1] != ",")
+    )
 
 
 def _cut(run: list[Line]) -> list[Sentence]:

@@ -7,26 +7,30 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from rapidfuzz import process
-from rapidfuzz.distance import JaroWinkler
+from rapidfuzz.distance import OSA
 
 from looseleaf.models.extractive.candidate import Passage
 from looseleaf.models.extractive.page import PageModel, read_page
 from looseleaf.models.extractive.query import Query
-from looseleaf.models.extractive.words import stem
+from looseleaf.models.extractive.words import stem, tokens
 
 __all__ = ["Pool"]
 
-SUBJECT_SHARE: Final = 0.6
+SUBJECT_SHARE: Final = 0.85
 """Share of passages from which on a name that they hold is taken for the document's subject."""
-SUBJECT_WEIGHT: Final = 0.15
+SUBJECT_WEIGHT: Final = 0.3
 """Part of its weight that the subject's name keeps."""
 SMALL_POOL: Final = 4
 """With fewer passages, frequency says nothing and no weight is changed."""
 CONTEXT_SHARE: Final = 0.5
 """What a term counts that stands in the context (heading, caption) and not in the evidence itself."""
-MISSPELLING: Final = 0.93
-"""Least Jaro-Winkler similarity at which a question term is taken for a misspelt word of the passages."""
 SHORTEST_MISSPELT: Final = 6
+LONG_WORD: Final = 9
+"""Letters from which on two wrong ones are forgiven, otherwise one."""
+SHORTEST_ABBREVIATION: Final = 3
+LONGEST_ABBREVIATION: Final = 5
+PAGE_SHARE: Final = 0.25
+"""Part of a score that depends on how much of the question its whole page holds."""
 CAPTIONED: Final = frozenset(["figure", "table", "chart", "exhibit"])
 OTHER_CAPTION: Final = 0.7
 """Factor for evidence on a page without the caption of the figure or table that the question names."""
@@ -45,17 +49,24 @@ class Pool:
         self._aliases = self._misspellings()
         self.weights = self._weights()
         self._asked = frozenset(query.pages) & {passage.page for passage in passages}
-        self._captioned = self._caption_pages()
+        self.canon = {root: root for root in self.weights} | self._abbreviations()
         self.total = sum(self.weights.values()) or 1.0
+        self._asked_words = {token.lower() for token in tokens(query.text)}
+        self.asked = " ".join(query.text.lower().split())
+        self._page_coverage: dict[int, float] = {}
+        for passage, model in zip(passages, self.models, strict=True):
+            covered = max(self.coverage(model.stems), self._page_coverage.get(passage.page, 0.0))
+            self._page_coverage[passage.page] = covered
+        self._captioned = self._caption_pages()
 
     def _misspellings(self) -> dict[str, str]:
+        """Question terms that no passage holds, with the word of the passages that differs by a letter or two."""
         aliases = {}
         for term in self.query.terms:
             if term in self.vocabulary or len(term) < SHORTEST_MISSPELT or not term.isalpha():
                 continue
-            near = process.extractOne(
-                term, self.vocabulary, scorer=JaroWinkler.similarity, score_cutoff=MISSPELLING
-            )
+            allowed = 1 if len(term) < LONG_WORD else 2
+            near = process.extractOne(term, self.vocabulary, scorer=OSA.distance, score_cutoff=allowed)
             if near is not None and near[0].isalpha():
                 aliases[term] = near[0]
         return aliases
@@ -72,6 +83,22 @@ class Pool:
             weights[root] = max(weight, weights.get(root, 0.0))
         return weights
 
+    def _abbreviations(self) -> dict[str, str]:
+        """Short words of the passages, never in small letters, that begin a word of the question ("Rep", "Jul")."""
+        wanted = [root for root in self.weights if len(root) > SHORTEST_MISSPELT and root.isalpha()]
+        found = {}
+        for root in wanted:
+            for size in range(SHORTEST_ABBREVIATION, LONGEST_ABBREVIATION + 1):
+                short = root[:size]
+                if (
+                    short != root
+                    and short in self.vocabulary
+                    and short not in self.weights
+                    and self._is_name(short)
+                ):
+                    found[short] = root
+        return found
+
     def _is_name(self, root: str) -> bool:
         """Whether the passages hold a word, and never in small letters."""
         return root in self.vocabulary and not any(root in model.lowercase for model in self.models)
@@ -87,16 +114,36 @@ class Pool:
 
     def coverage(self, stems: Iterable[str], context: Iterable[str] = ()) -> float:
         """Share of the question's weight that is in the evidence (full) or its context (half)."""
-        here = set(stems)
-        near = set(context) - here
-        covered = sum(weight for root, weight in self.weights.items() if root in here)
-        covered += CONTEXT_SHARE * sum(weight for root, weight in self.weights.items() if root in near)
+        here = self.roots(stems)
+        near = self.roots(context) - here
+        covered = sum(self.weights[root] for root in here) + CONTEXT_SHARE * sum(
+            self.weights[root] for root in near
+        )
         return covered / self.total
 
+    def roots(self, stems: Iterable[str]) -> set[str]:
+        """The question terms among some stems, abbreviations and misspellings included."""
+        return {root for one in stems if (root := self.canon.get(one)) is not None}
+
+    def quotes_whole(self, text: str) -> bool:
+        """Whether the question holds every word of a text that is not just a year, function words included."""
+        words = {token.lower() for token in tokens(text)}
+        return bool(words) and not text.isdigit() and words <= self._asked_words
+
+    def knows_all(self, stems: Iterable[str]) -> bool:
+        """Whether the question holds all of some stems: such a text answers nothing."""
+        return all(one in self.canon for one in stems)
+
     def page_factor(self, page: int) -> float:
-        """Less than 1 for pages other than those that the question names."""
+        """How well a page suits the question as a whole: 1 where it holds all terms and is not another than named."""
         factor = 1.0 if not self._asked or page in self._asked else OTHER_PAGE
-        return factor if not self._captioned or page in self._captioned else factor * OTHER_CAPTION
+        if self._captioned and page not in self._captioned:
+            factor *= OTHER_CAPTION
+        return factor * (1.0 - PAGE_SHARE + PAGE_SHARE * self._page_coverage[page])
+
+    def in_scope(self, page: int) -> bool:
+        """Whether a page is one that the question names, or the question names none of these."""
+        return not self._asked or page in self._asked
 
     def _caption_pages(self) -> frozenset[int]:
         """Pages with the caption of a figure or table that the question names."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Final
 
 from looseleaf.models.extractive.candidate import Candidate
@@ -22,9 +23,11 @@ UNIT_WINDOW: Final = 4
 """Tokens after a number in which the thing counted must stand."""
 NO_UNIT: Final = 0.55
 """Factor for a count whose sentence does not say what is counted right after it."""
+PHRASE_BONUS: Final = 0.08
+MOST_PHRASES: Final = 3
 FRAGMENT: Final = 0.7
 """Factor for words that do not read as a sentence."""
-MOST_FRAGMENT_NUMBERS: Final = 3
+MOST_FRAGMENT_NUMBERS: Final = 2
 """Words with more numbers that do not read as a sentence are a chart or table, which others read."""
 TYPED: Final = frozenset(Kind) - {Kind.TEXT, Kind.CHOICE, Kind.YES_NO, Kind.TITLE, Kind.PAGE}
 _YEAR: Final = re.compile(r"(?<![\d.,])(?:19|20)\d\d(?![\d,])")
@@ -39,7 +42,7 @@ def sentence_candidates(pool: Pool) -> Iterator[Candidate]:
         for position, sentence in enumerate(model.sentences):
             context = _context(model, position)
             coverage = pool.coverage(sentence.stems, context)
-            if coverage >= LEAST_COVERAGE and sentence.stems & pool.weights.keys():
+            if coverage >= LEAST_COVERAGE and pool.roots(sentence.stems):
                 yield from _from_sentence(pool, page, sentence, coverage)
 
 
@@ -61,12 +64,13 @@ def _from_sentence(pool: Pool, page: int, sentence: Sentence, coverage: float) -
     ):
         return
     for span in find_spans(sentence.text, pool.query.kind):
-        if span.text.lower() in asked or stem_set(span.text) <= pool.weights.keys():
+        if span.text.lower() in asked or pool.knows_all(stem_set(span.text)):
             continue
         score = (
             coverage
             * pool.page_factor(page)
             * _nearness(pool, sentence.text, span)
+            * _phrase_factor(pool, sentence.text, span)
             * _unit_factor(pool, sentence.text, span)
         )
         yield Candidate(span.text, page, sentence.text, score, f"sentence:{pool.query.kind}")
@@ -81,10 +85,17 @@ def _nearness(pool: Pool, text: str, span: Span) -> float:
     """1 where question terms stand next to the span, down to .7 where they are far away."""
     before = [stem(token) for token in tokens(text[: span.start])][-12:]
     after = [stem(token) for token in tokens(text[span.end :])][:12]
-    distances = [i for i, root in enumerate(reversed(before)) if root in pool.weights]
-    distances += [i for i, root in enumerate(after) if root in pool.weights]
+    distances = [i for i, root in enumerate(reversed(before)) if root in pool.canon]
+    distances += [i for i, root in enumerate(after) if root in pool.canon]
     near = sorted(distances)[:3]
     return 0.7 + 0.3 * sum(1.0 / (1.0 + distance / 4.0) for distance in near) / 3.0
+
+
+def _phrase_factor(pool: Pool, text: str, span: Span) -> float:
+    """More than 1 where the words around the span follow each other in the question too ("not at all (41%)")."""
+    around = [*tokens(text[: span.start])[-5:], "", *tokens(text[span.end :])[:4]]
+    pairs = {f"{a} {b}".lower() for a, b in pairwise(around) if a and b}
+    return 1.0 + PHRASE_BONUS * min(sum(pair in pool.asked for pair in pairs), MOST_PHRASES)
 
 
 def _unit_factor(pool: Pool, text: str, span: Span) -> float:

@@ -28,6 +28,8 @@ LONGEST_LINE: Final = 160
 LONGEST_LABEL: Final = 14
 PROSE_WORDS: Final = 12
 LONGEST_YEARS: Final = 60
+TITLE_REACH: Final = 8
+"""Lines above a table that say what it is about."""
 HEADER_LINES: Final = 4
 HEADER_REACH: Final = 45
 """Lines above a row in which the years of its columns are looked for."""
@@ -175,7 +177,18 @@ def _table(lines: tuple[Line, ...], rows: list[TableRow]) -> Table:
     header = _header(lines, rows)
     rows, header = _split_labels(rows, header)
     caption = _caption(lines, rows[0].line - 1, rows[-1].line)
-    return Table(header, tuple(rows), caption, stem_set(" ".join((*header, caption))))
+    words = " ".join((*header, caption, *_above(lines, rows[0].line)))
+    return Table(header, tuple(rows), caption, stem_set(words))
+
+
+def _above(lines: tuple[Line, ...], first: int) -> list[str]:
+    """The lines right above a table that are no rows: title, unit, header lines that did not fit."""
+    above: list[str] = []
+    for line in reversed(lines[max(0, first - TITLE_REACH) : first]):
+        if line.row is not None and any(line.row.numbers):
+            break
+        above.append(line.text)
+    return above
 
 
 def _header(lines: tuple[Line, ...], rows: list[TableRow]) -> tuple[str, ...]:

@@ -22,6 +22,8 @@ _COMPARED: Final = re.compile(
     r"^(?:which|what|list)\b.*?\b(lower|smaller|less|fewer|higher|larger|more|greater)\b(.*?)\bthan\b(.*)$",
     re.IGNORECASE,
 )
+REVERSE: Final = 0.95
+"""Factor for a row found by a cell other than its label."""
 LEAST_COVERAGE: Final = 0.3
 
 
@@ -55,7 +57,7 @@ def _cells(pool: Pool, place: Place) -> Iterator[Candidate]:
         if column is None or not _suits(pool, row, column):
             continue
         stems = frozenset().union(row.stems[named], stem_set(place.table.header[column]))
-        precision = len(row.stems[named] & pool.weights.keys()) / len(row.stems[named])
+        precision = len(pool.roots(row.stems[named])) / len(row.stems[named])
         score = (
             pool.page_factor(place.page)
             * pool.coverage(stems, place.table.stems)
@@ -74,14 +76,16 @@ def _reverse(pool: Pool, place: Place) -> Iterator[Candidate]:
         return
     header = stem_set(table.header[0])
     for column in range(1, len(table.header)):
-        hits = [row for row in table.rows if row.stems[column] and row.stems[column] <= pool.weights.keys()]
-        if len(hits) != 1 or hits[0].stems[0] & pool.weights.keys():
+        hits = [row for row in table.rows if row.stems[column] and pool.knows_all(row.stems[column])]
+        listed = pool.query.form.listed
+        if not hits or (len(hits) > 1 and not listed) or pool.roots(hits[0].stems[0]):
             continue
         stems = hits[0].stems[column] | header | stem_set(table.header[column])
-        score = 0.95 * pool.coverage(stems, table.stems) * pool.page_factor(place.page)
+        score = REVERSE * pool.coverage(stems, table.stems) * pool.page_factor(place.page)
         if score >= LEAST_COVERAGE:
-            evidence = _evidence(table, hits[0], column)
-            yield Candidate(hits[0].label, place.page, evidence, score, "reverse", computed=True)
+            evidence = "; ".join(_evidence(table, row, column) for row in hits)
+            text = str([row.label for row in hits]) if listed else hits[0].label
+            yield Candidate(text, place.page, evidence, score, "reverse", computed=True)
 
 
 def _asks_label(text: str) -> bool:
@@ -131,19 +135,29 @@ def _extremes(pool: Pool, place: Place) -> Iterator[Candidate]:
     for column in range(1, len(table.header)):
         rows = [row for row in table.rows if row.numbers[column] is not None and not row.stems[0] & TOTALS]
         header = table.stems if table.chart else stem_set(table.header[column])
-        if len(rows) < 2 or (not header & pool.weights.keys() and len(table.header) > 2):
+        if len(rows) < 2 or (not pool.roots(header) and len(table.header) > 2):
             continue
-        best = _extreme_row(pool, rows, column)
-        score = pool.coverage(header | stem_set(table.header[0]), table.stems) * 1.05
+        best = _extreme_rows(pool, rows, column)
+        score = (
+            pool.coverage(header | stem_set(table.header[0]), table.stems)
+            * pool.page_factor(place.page)
+            * 1.05
+        )
         if score >= LEAST_COVERAGE:
-            wants_value = _wants_value(pool, header)
-            text = best.cells[column] if wants_value else best.label
-            yield Candidate(text, place.page, _evidence(table, best, column), score, "extreme")
+            texts = [row.cells[column] if _wants_value(pool, header) else row.label for row in best]
+            evidence = "; ".join(_evidence(table, row, column) for row in best)
+            listed = len(texts) > 1
+            text = str(texts) if listed else texts[0]
+            yield Candidate(text, place.page, evidence, score, "extreme", computed=listed)
 
 
-def _extreme_row(pool: Pool, rows: list[TableRow], column: int) -> TableRow:
+def _extreme_rows(pool: Pool, rows: list[TableRow], column: int) -> list[TableRow]:
+    """The highest or lowest rows: as many as the question asks for, mostly one."""
     sign = 1 if pool.query.operation is Operation.MAXIMUM else -1
-    return max(rows, key=lambda row: sign * (n.value if (n := row.numbers[column]) is not None else 0.0))
+    ordered = sorted(
+        rows, key=lambda row: -sign * (n.value if (n := row.numbers[column]) is not None else 0.0)
+    )
+    return ordered[: max(pool.query.wanted, 1)]
 
 
 def _wants_value(pool: Pool, header: frozenset[str]) -> bool:
