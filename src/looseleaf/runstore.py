@@ -31,7 +31,7 @@ from looseleaf.errors import RunError
 from looseleaf.question import Question
 from looseleaf.roles import Usage
 from looseleaf.score import Score, Unscored
-from looseleaf.trajectory import Trajectory
+from looseleaf.trajectory import TRAJECTORY_VERSION, Trajectory
 
 __all__ = ["ExtractionRow", "Ledger", "ReadingRow", "Run", "ScoreRow", "config_id"]
 
@@ -126,6 +126,11 @@ class ScoreRow(msgspec.Struct, frozen=True, kw_only=True):
     error: str | None = None
     usage: Usage = Usage()
 
+    def __post_init__(self) -> None:
+        _ = (
+            self.score
+        )  # a row that is neither scored nor unscored is refused when it is made and when it is read
+
     @property
     def key(self) -> str:
         """Identity of the row inside its ledger."""
@@ -194,14 +199,10 @@ class Ledger(Generic[Record]):
             os.fsync(self._descriptor)
 
     def _open(self) -> None:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        try:
+        with _writable(self.path, "choose another --out"):
+            self.path.parent.mkdir(parents=True, exist_ok=True)
             self._descriptor = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
-        except OSError as problem:
-            raise RunError(
-                f"{self.path} cannot be written ({problem.strerror}); choose another --out."
-            ) from problem
-        _drop_torn_line(self._descriptor)
+            _drop_torn_line(self._descriptor)
 
     def close(self) -> None:
         """Flush to disk and close."""
@@ -212,14 +213,28 @@ class Ledger(Generic[Record]):
 
 
 def _write_whole(descriptor: int, line: bytes, path: Path) -> None:
-    try:
+    with _writable(path, "free some space and run the same command again"):
         written = os.write(descriptor, line)
-    except OSError as problem:
-        raise RunError(
-            f"{path} cannot be written ({problem.strerror}); free some space and run the same command again."
-        ) from problem
     if written != len(line):
+        # Whoever still has a record in flight must not append it to half a line.
+        os.ftruncate(descriptor, os.fstat(descriptor).st_size - written)
         raise RunError(f"The disk that holds {path} is full; free some space and run the same command again.")
+
+
+@contextmanager
+def _writable(path: Path, advice: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as problem:
+        raise RunError(f"{path} cannot be written ({problem.strerror}); {advice}.") from problem
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, ValueError) as problem:  # TOML, JSON and UTF-8 errors are ValueErrors
+        raise RunError(f"{path} cannot be read ({problem}); repair it or make the run again.") from problem
 
 
 def _drop_torn_line(descriptor: int) -> None:
@@ -282,7 +297,8 @@ class Run:
         Raises:
             RunError: another process writes to this run.
         """
-        descriptor = os.open(self.path / ".lock", os.O_RDWR | os.O_CREAT, 0o644)
+        with _writable(self.path / ".lock", "make the folder writable or copy the run to one that is"):
+            descriptor = os.open(self.path / ".lock", os.O_RDWR | os.O_CREAT, 0o644)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as problem:
@@ -308,7 +324,8 @@ class Run:
     def config(self) -> dict[str, Any]:
         """The frozen configuration; empty for a run that was imported without one."""
         path = self.path / "config.toml"
-        return tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+        with _readable(path):
+            return tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
 
     def write_config(self, config: dict[str, Any]) -> None:
         """Write the configuration (values that are `None` are left out: TOML has no null)."""
@@ -318,7 +335,7 @@ class Run:
     def manifest(self) -> dict[str, Any]:
         """Hashes, versions and counts; empty if there is none."""
         path = self.path / "manifest.json"
-        return json.loads(path.read_bytes()) if path.exists() else {}
+        return _json_of(path) if path.exists() else {}
 
     def write_manifest(self, manifest: dict[str, Any]) -> None:
         """Write the manifest."""
@@ -336,8 +353,15 @@ class Run:
         return list(Ledger(self.path / "questions.jsonl", Question).read())
 
     def trajectories(self) -> dict[str, Trajectory]:
-        """The last record of each trajectory, by trajectory id."""
-        return {trajectory.trajectory_id: trajectory for trajectory in self.trajectory_ledger.read()}
+        """The last record of each trajectory, by trajectory id.
+
+        Raises:
+            RunError: a record cannot be read, or a later version of looseleaf wrote it.
+        """
+        return {
+            record.trajectory_id: _of_this_version(record, self.path)
+            for record in self.trajectory_ledger.read()
+        }
 
     def readings(self, ledger_id: str) -> Ledger[ReadingRow]:
         """Ledger of a reader's answers."""
@@ -358,24 +382,40 @@ class Run:
 
     def write_sidecar(self, kind: str, ledger_id: str, config: dict[str, Any]) -> None:
         """Save the configuration that a ledger id stands for."""
-        (self.path / kind).mkdir(parents=True, exist_ok=True)
+        with _writable(self.path / kind, "choose another folder"):
+            (self.path / kind).mkdir(parents=True, exist_ok=True)
         write_atomically(self.path / kind / f"{ledger_id}.json", _pretty(config))
 
     def sidecars(self, kind: str) -> dict[str, dict[str, Any]]:
         """Configurations of all ledgers of a kind (`readings`, `extractions`, `scores`), by id."""
         folder = self.path / kind
         paths = sorted(folder.glob("*.json")) if folder.is_dir() else []
-        return {path.stem: json.loads(path.read_bytes()) for path in paths}
+        return {path.stem: _json_of(path) for path in paths}
 
 
 def write_atomically(path: Path, content: bytes) -> None:
     """Write a whole file so that a reader sees either the old one or the new one."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        temporary.write_bytes(content)
-        temporary.replace(path)
-    except OSError as problem:
-        raise RunError(f"{path} cannot be written ({problem.strerror}); choose another folder.") from problem
+    with _writable(path, "choose another folder"):
+        try:
+            temporary.write_bytes(content)
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+
+def _of_this_version(record: Trajectory, where: Path) -> Trajectory:
+    if record.version > TRAJECTORY_VERSION:
+        raise RunError(
+            f"{where} holds trajectories of version {record.version} and this looseleaf reads {TRAJECTORY_VERSION}; "
+            "use a newer looseleaf."
+        )
+    return record
+
+
+def _json_of(path: Path) -> Any:
+    with _readable(path):
+        return json.loads(path.read_bytes())
 
 
 def _pretty(content: dict[str, Any]) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from enum import StrEnum
 
 import msgspec
@@ -43,6 +44,8 @@ class Score(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     def __post_init__(self) -> None:
         if (self.value is None) == (self.unscored is None):
             raise ValueError("a Score has exactly one of value and unscored")
+        if self.value is not None and not math.isfinite(self.value):
+            raise ValueError(f"a Score is a finite number, not {self.value}")
 
     @property
     def scored(self) -> bool:
