@@ -17,6 +17,8 @@ __all__ = ["MIN_CLUSTERS", "Interval", "clustered_ratio_interval", "student_t_qu
 
 MIN_CLUSTERS = 10
 """Fewest documents with a positive denominator for which an interval is given; below, linearisation is not trusted."""
+ROUNDING = 1e-24
+"""Share of (Σy)² up to which a sum of squared residuals is rounding error: some thousand machine epsilons squared."""
 LEVEL = 0.95
 """Two-sided confidence level of every interval."""
 
@@ -46,7 +48,8 @@ def clustered_ratio_interval(
     """Interval for θ = Σx/Σy in [0, 1] with documents as clusters.
 
     se(θ) = sqrt(K/(K−1) · Σ_k (x_k − θ y_k)²) / Σy over the K clusters with y_k > 0, carried to the logit scale,
-    Student t on K − 1 degrees of freedom; where θ is 0 or 1, Wilson with n = K.
+    Student t on K − 1 degrees of freedom. Where θ is 0 or 1, or is the same in every document, the linearised error
+    is 0 and says nothing: Wilson with n = K.
 
     Args:
         numerators: x of each row.
@@ -66,8 +69,8 @@ def clustered_ratio_interval(
     total = sums_y.sum()
     theta = float(sums_x.sum() / total)
     residual = float(np.sum((sums_x - theta * sums_y) ** 2))
-    if not 0.0 < theta < 1.0:
-        low, high = wilson_interval(round(min(max(theta, 0.0), 1.0)) * count, count, level)
+    if not 0.0 < theta < 1.0 or residual <= ROUNDING * total**2:
+        low, high = wilson_interval(min(max(theta, 0.0), 1.0) * count, count, level)
         return Interval(low, high, "Wilson on documents", count)
     error = math.sqrt(count / (count - 1) * residual) / float(total)
     half = student_t_quantile(0.5 + level / 2, count - 1) * error / (theta * (1 - theta))
