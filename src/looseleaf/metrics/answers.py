@@ -34,14 +34,24 @@ def _f1(row: Row) -> Ratio | Missing:
     return Ratio(2 * row.answer.value * gold, gold + attempt)
 
 
+def _f1_at_worst(row: Row) -> Ratio:
+    """A wrong attempt."""
+    return Ratio(0.0, 1.0 + is_answerable(row))
+
+
+def _f1_at_best(row: Row) -> Ratio:
+    """A right attempt, or a refusal where there is no answer, which adds nothing."""
+    return Ratio(2.0, 2.0) if is_answerable(row) else Ratio(0.0, 0.0)
+
+
 def _turns(row: Row) -> Ratio | Missing:
-    return UNSCORED if row.trajectory is None else Ratio(row.trajectory.turns)
+    return UNSCORED if row.ran is None else Ratio(row.ran.turns)
 
 
 def _invalid(row: Row) -> Ratio | Missing:
-    if row.trajectory is None:
+    if row.ran is None:
         return UNSCORED
-    return Ratio(row.trajectory.invalid_turns, row.trajectory.turns)
+    return Ratio(row.ran.invalid_turns, row.ran.turns)
 
 
 COUNT: dict[str, Any] = {"is_rate": False, "percent": False, "worst": None, "best": None}
@@ -57,9 +67,15 @@ ANSWER_METRICS = (
         name="F1",
         doc="abstention-aware F1 of MMLongBench-Doc (eval/eval_score.py @ d73f0dc, eval_acc_and_f1)",
         of=_f1,
-        worst=Ratio(0.0, 2.0),
-        best=Ratio(2.0, 2.0),
+        worst=_f1_at_worst,
+        best=_f1_at_best,
     ),
     Metric(name="Turns", doc="mean generations of the policy", of=_turns, **COUNT),
-    Metric(name="Invalid", doc="share of turns that were refused or malformed", of=_invalid),
+    Metric(
+        name="Invalid",
+        doc="share of turns that were refused or malformed",
+        of=_invalid,
+        worst=None,
+        best=None,
+    ),
 )

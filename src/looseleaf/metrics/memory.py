@@ -32,6 +32,14 @@ def outcome_cell(row: Row) -> OutcomeCell | None:
     return OutcomeCell(f"{int(answer)}{int(memory)}")
 
 
+def _possible(row: Row) -> frozenset[OutcomeCell]:
+    """Cells that an unscored row may still turn out to be in, given the score that it has."""
+    answer, memory = row.answer_correct, row.memory_correct
+    return frozenset(
+        cell for cell in OutcomeCell if answer in (None, cell[0] == "1") and memory in (None, cell[1] == "1")
+    )
+
+
 def _memory_accuracy(row: Row) -> Ratio | Missing:
     if row.memory is None:
         return UNDEFINED
@@ -46,7 +54,10 @@ def _share(cell: OutcomeCell) -> Metric:
         return UNSCORED if found is None else Ratio(float(found is cell))
 
     return Metric(
-        name=f"Cell{cell}", doc=f"share of rows with (s_ans, s_mem) = ({cell[0]}, {cell[1]})", of=of
+        name=f"Cell{cell}",
+        doc=f"share of rows with (s_ans, s_mem) = ({cell[0]}, {cell[1]})",
+        of=of,
+        best=lambda row: Ratio(float(cell in _possible(row))),
     )
 
 
@@ -63,7 +74,37 @@ def _gap(row: Row) -> Ratio | Missing:
     cell = outcome_cell(row)
     if cell is None:
         return UNSCORED
-    return Ratio(float(cell is OutcomeCell.MISSING) - float(cell is OutcomeCell.ANSWERING_ERROR))
+    return Ratio(GAP[cell])
+
+
+GAP = {
+    OutcomeCell.SUPPORTED: 0.0,
+    OutcomeCell.MISSING: 1.0,
+    OutcomeCell.ANSWERING_ERROR: -1.0,
+    OutcomeCell.UNRESOLVED: 0.0,
+}
+"""What a row of each cell adds to n10 − n01."""
+
+
+def _widest_gap(row: Row) -> Ratio:
+    return Ratio(max(GAP[cell] for cell in _possible(row)))
+
+
+def _narrowest_gap(row: Row) -> Ratio:
+    return Ratio(min(GAP[cell] for cell in _possible(row)))
+
+
+def _missing_at_worst(row: Row) -> Ratio:
+    """The memory misses it; else the answer is wrong, which adds nothing."""
+    return Ratio(1.0) if OutcomeCell.MISSING in _possible(row) else Ratio(0.0, 0.0)
+
+
+def _missing_at_best(row: Row) -> Ratio:
+    """The memory supports it; else the answer is wrong, which adds nothing; else it is missed."""
+    possible = _possible(row)
+    if OutcomeCell.SUPPORTED in possible:
+        return Ratio(0.0)
+    return Ratio(1.0) if possible == {OutcomeCell.MISSING} else Ratio(0.0, 0.0)
 
 
 def _graded_loss(row: Row) -> Ratio | Missing:
@@ -74,16 +115,25 @@ def _graded_loss(row: Row) -> Ratio | Missing:
     return Ratio(max(0.0, row.answer.value - row.memory.value), row.answer.value)
 
 
+def _all_lost(row: Row) -> Ratio:
+    graded = 1.0 if row.answer.value is None else row.answer.value
+    return Ratio(graded, graded)
+
+
+def _nothing_lost(row: Row) -> Ratio:
+    return Ratio(0.0, 1.0 if row.answer.value is None else row.answer.value)
+
+
 def _findings(row: Row) -> Ratio | Missing:
-    return UNSCORED if row.trajectory is None else Ratio(len(row.trajectory.memory))
+    return UNSCORED if row.ran is None else Ratio(len(row.ran.memory))
 
 
 P_MMC = Metric(
     name="P_mmc",
     doc="n10 / (n10 + n11): of the correct answers, the share that the memory alone does not give",
     of=_missing_given_correct,
-    worst=Ratio(1.0),
-    best=Ratio(0.0),
+    worst=_missing_at_worst,
+    best=_missing_at_best,
 )
 MEMORY_ACCURACY = Metric(
     name="MemAcc", doc="mean graded score of the reader's answer from memory alone", of=_memory_accuracy
@@ -99,16 +149,16 @@ MEMORY_METRICS = (
         name="Gap",
         doc="signed marginal gap (n10 − n01) / N; it can cancel to zero",
         of=_gap,
-        worst=Ratio(1.0),
-        best=Ratio(-1.0),
+        worst=_widest_gap,
+        best=_narrowest_gap,
         is_rate=False,
     ),
     Metric(
         name="GradedLoss",
         doc="Σ max(0, answer − memory) / Σ answer, on graded scores",
         of=_graded_loss,
-        worst=Ratio(1.0, 1.0),
-        best=Ratio(0.0, 1.0),
+        worst=_all_lost,
+        best=_nothing_lost,
     ),
     Metric(name="Findings", doc="mean findings in the terminal memory", of=_findings, **COUNT),
 )

@@ -32,6 +32,9 @@ class Missing(Enum):
     """The metric applies but there is no score; counted in n, with best and worst bounds."""
 
 
+Bound = Ratio | Callable[[Row], Ratio] | None
+"""What an unscored row could add at most or at least, given what is known of it; `None` where nothing bounds it."""
+
 UNDEFINED = Missing.UNDEFINED
 UNSCORED = Missing.UNSCORED
 
@@ -43,7 +46,7 @@ class Metric(msgspec.Struct, frozen=True, kw_only=True):
         name: canonical printable name.
         doc: what it is and whose rule, in one line.
         of: what a row adds.
-        worst: what an unscored row would add at worst, for the bounds; `None` where nothing bounds it.
+        worst: what an unscored row would add at worst, for the bounds.
         best: what it would add at best.
         is_rate: whether the value lies in [0, 1] and takes a logit interval.
         percent: whether it is printed in percent.
@@ -52,8 +55,8 @@ class Metric(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     doc: str
     of: Callable[[Row], Ratio | Missing]
-    worst: Ratio | None = Ratio(0.0)
-    best: Ratio | None = Ratio(1.0)
+    worst: Bound = Ratio(0.0)
+    best: Bound = Ratio(1.0)
     is_rate: bool = True
     percent: bool = True
 

@@ -39,17 +39,13 @@ def _navigation(name: str, doc: str, value: Callable[[Pages, Pages], float], *, 
         gold = row.gold_pages
         if gold is None or (not gold and not recipe):
             return UNDEFINED
-        if row.trajectory is None or row.trajectory.stop_reason.is_fault:
-            return UNSCORED
-        return Ratio(value(row.shown_pages, gold))
+        return UNSCORED if row.ran is None else Ratio(value(row.shown_pages, gold))
 
     return Metric(name=f"{name}(recipe)" if recipe else name, doc=doc, of=of)
 
 
 def _unique_pages(row: Row) -> Ratio | Missing:
-    if row.trajectory is None or row.trajectory.stop_reason.is_fault:
-        return UNSCORED
-    return Ratio(len(row.shown_pages))
+    return UNSCORED if row.ran is None else Ratio(len(row.shown_pages))
 
 
 def _hit(shown: Pages, gold: Pages) -> float:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
+from looseleaf.errors import ConfigError
 from looseleaf.question import Question
 from looseleaf.score import Score, Unscored
 from looseleaf.trajectory import Trajectory
@@ -47,6 +48,11 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     def correct(self, score: Score | None) -> bool | None:
         """A graded score as right or wrong under the row's named threshold."""
         return None if score is None or score.value is None else THRESHOLDS[self.threshold](score.value)
+
+    @property
+    def ran(self) -> Trajectory | None:
+        """The trajectory, unless a fault ended it: what a server outage left of one says nothing about the agent."""
+        return None if self.trajectory is None or self.trajectory.stop_reason.is_fault else self.trajectory
 
     @property
     def gold_pages(self) -> frozenset[int] | None:
@@ -91,7 +97,12 @@ def rows_of(
         threshold: name of the binarisation, a key of `THRESHOLDS`.
         predictions: scored short answers by trajectory id.
         readings: the reader's short answers by trajectory id.
+
+    Raises:
+        ConfigError: there is no such threshold.
     """
+    if threshold not in THRESHOLDS:
+        raise ConfigError(f"There is no threshold {threshold!r}; use one of {', '.join(THRESHOLDS)}.")
     by_id = trajectories if isinstance(trajectories, Mapping) else {t.trajectory_id: t for t in trajectories}
     fault = Score(unscored=Unscored.AGENT_FAULT)
     return [

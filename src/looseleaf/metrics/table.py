@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
-from looseleaf.metrics.catalogue import METRICS
-from looseleaf.metrics.metric import Metric, Missing, Ratio
+from looseleaf.metrics.catalogue import METRICS, metric_named
+from looseleaf.metrics.metric import Bound, Metric, Missing, Ratio
 from looseleaf.metrics.row import Row, rows_of
 from looseleaf.question import Question
 from looseleaf.score import Score
@@ -15,9 +15,6 @@ from looseleaf.statistics import Interval, clustered_ratio_interval
 from looseleaf.trajectory import Trajectory
 
 __all__ = ["MetricTable", "MetricValue", "evaluate", "evaluate_rows"]
-
-
-NOTHING = Ratio(0.0, 0.0)
 
 
 class MetricValue(msgspec.Struct, frozen=True, kw_only=True):
@@ -92,7 +89,7 @@ def evaluate_rows(
     """Metrics over given rows."""
     names = list(METRICS) if metrics is None else list(metrics)
     return MetricTable(
-        label=label, n_rows=len(rows), values={name: _value(METRICS[name], rows) for name in names}
+        label=label, n_rows=len(rows), values={name: _value(metric_named(name), rows) for name in names}
     )
 
 
@@ -109,19 +106,18 @@ def evaluate_by(
 
 
 def _value(metric: Metric, rows: Sequence[Row]) -> MetricValue:
-    outcomes = [metric.of(row) for row in rows]
-    scored = [
-        (outcome, row) for outcome, row in zip(outcomes, rows, strict=True) if isinstance(outcome, Ratio)
-    ]
-    n_undefined = sum(outcome is Missing.UNDEFINED for outcome in outcomes)
-    n_unscored = len(rows) - len(scored) - n_undefined
+    outcomes = [(metric.of(row), row) for row in rows]
+    scored = [(outcome, row) for outcome, row in outcomes if isinstance(outcome, Ratio)]
+    unscored = [row for outcome, row in outcomes if outcome is Missing.UNSCORED]
+    n_undefined = len(rows) - len(scored) - len(unscored)
     ratios = [ratio for ratio, _ in scored]
     value = _ratio(ratios)
-    bounds = sorted(
-        bound
-        for extra in (metric.worst, metric.best)
-        if extra is not None and (bound := _ratio(ratios, extra, n_unscored)) is not None
+    ends = (
+        _ratio([*ratios, *_added(bound, unscored)])
+        for bound in (metric.worst, metric.best)
+        if bound is not None
     )
+    bounds = sorted(end for end in ends if end is not None)
     return MetricValue(
         name=metric.name,
         value=value,
@@ -134,9 +130,14 @@ def _value(metric: Metric, rows: Sequence[Row]) -> MetricValue:
     )
 
 
-def _ratio(ratios: Sequence[Ratio], extra: Ratio = NOTHING, times: int = 0) -> float | None:
-    denominator = sum(ratio.y for ratio in ratios) + extra.y * times
-    return (sum(ratio.x for ratio in ratios) + extra.x * times) / denominator if denominator else None
+def _added(bound: Bound, unscored: Iterable[Row]) -> list[Ratio]:
+    """What the unscored rows would add."""
+    return [bound(row) if callable(bound) else bound for row in unscored if bound is not None]
+
+
+def _ratio(ratios: Sequence[Ratio]) -> float | None:
+    total = sum(ratio.y for ratio in ratios)
+    return sum(ratio.x for ratio in ratios) / total if total else None
 
 
 def _interval(metric: Metric, scored: Sequence[tuple[Ratio, Row]]) -> Interval | None:
