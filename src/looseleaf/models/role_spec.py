@@ -8,9 +8,17 @@ import msgspec
 
 from looseleaf.errors import ConfigError
 
-__all__ = ["RoleName", "RoleSpec"]
+__all__ = ["CHAT_BACKENDS", "FREE_OPTIONS", "RoleName", "RoleSpec"]
 
 RoleName = Literal["policy", "reader", "extractor", "judge"]
+
+CHAT_BACKENDS = frozenset({"openai", "gguf"})
+"""Backends that send prompts to a chat model."""
+
+FREE_OPTIONS = frozenset(
+    {"timeout", "retries", "max_in_flight", "max_tokens_in_flight", "key_env", "cache", "prices"}
+)
+"""Options of chat models that no result depends on; they may change when a run is continued."""
 
 
 class RoleSpec(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,3 +64,8 @@ class RoleSpec(msgspec.Struct, frozen=True, kw_only=True):
             "argument": self.argument,
             **({"options": self.options} if self.options else {}),
         }
+
+    def identity(self) -> dict[str, Any]:
+        """What of the spec results depend on, for the ids of ledgers: `as_config` without `FREE_OPTIONS`."""
+        kept = {name: value for name, value in self.options.items() if name not in FREE_OPTIONS}
+        return msgspec.structs.replace(self, options=kept).as_config()

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from looseleaf.errors import RunError
-from looseleaf.models.role_spec import RoleSpec
+from looseleaf.models.role_spec import FREE_OPTIONS, RoleSpec
 from looseleaf.protocol import PROTOCOLS, Protocol
 
 __all__ = ["DataConfig", "RunConfig", "ScoreConfig", "check_same_config"]
@@ -120,12 +120,18 @@ def check_same_config(stored: dict[str, Any], wanted: dict[str, Any], where: str
     """
     before, now = _flat(stored), _flat(wanted)
     for key in sorted(before.keys() | now.keys()):
-        if key not in FREE_KEYS and key[0] != "score" and before.get(key) != now.get(key):
+        if not _is_free(key) and key[0] != "score" and before.get(key) != now.get(key):
             name = ".".join(key)
             raise RunError(
                 f"{where} was made with {name} = {before.get(key)!r} and not {now.get(key)!r}; "
                 "choose another --out or go back to the old setting."
             )
+
+
+def _is_free(key: tuple[str, ...]) -> bool:
+    """Whether a setting may change; among a role's options those that only say how to reach its model."""
+    of_role = len(key) > 3 and key[0] == "roles" and key[2] == "options"
+    return key in FREE_KEYS or (of_role and key[3] in FREE_OPTIONS)
 
 
 def _flat(tables: dict[str, Any], prefix: tuple[str, ...] = ()) -> dict[tuple[str, ...], Any]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import platform
-import signal
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from importlib import metadata
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import msgspec
 
 from looseleaf import __version__
 from looseleaf.agent import run_agent
@@ -17,10 +17,14 @@ from looseleaf.benchmarks import QuestionSet, load_benchmark, load_questions
 from looseleaf.document import PageStore, default_store
 from looseleaf.environment import Environment
 from looseleaf.errors import ConfigError, DocumentError
+from looseleaf.models.chat.policy import ChatPolicy
+from looseleaf.models.prompts import prompt_hashes
 from looseleaf.models.registry import make_policy
+from looseleaf.models.role_spec import CHAT_BACKENDS, RoleSpec
 from looseleaf.question import Question
 from looseleaf.roles import Policy
 from looseleaf.runner.config import DataConfig, RunConfig, check_same_config
+from looseleaf.runner.interrupt import Interrupt
 from looseleaf.runner.library import Library
 from looseleaf.runstore import Run, config_id
 from looseleaf.trajectory import StopReason, Trajectory
@@ -114,7 +118,7 @@ def execute(
         _freeze(run, config, question_set, selected, library)
         session = _Session(run, config, policy, library, question_set, progress)
         outcome = asyncio.run(session.run(selected))
-        _update_manifest(run, outcome, store)
+        _update_manifest(run, outcome, store, policy)
     return outcome
 
 
@@ -136,7 +140,8 @@ class _Session:
         self._library = library
         self._question_set = question_set
         self._progress = progress
-        self._stopping = False
+        self._interrupt = Interrupt()
+        self._run_id = str(run.manifest.get("run_id") or config_id("run", config.as_tables()))
         self._finished = 0
         self._faults = 0
 
@@ -151,15 +156,15 @@ class _Session:
         done = {key for key, found in self._run.trajectories().items() if not found.stop_reason.is_fault}
         open_jobs = [job for job in jobs if job.trajectory_id not in done]
         before = len(jobs) - len(open_jobs)
-        with self._stop_on_interrupt():
+        with self._interrupt.listening():
             queue = iter(open_jobs)
             workers = min(self._config.concurrency, len(open_jobs))
             await asyncio.gather(*(self._work(queue, before, len(jobs)) for _ in range(workers)))
-        return RunOutcome(self._run, before, self._finished, self._faults, self._stopping)
+        return RunOutcome(self._run, before, self._finished, self._faults, self._interrupt.asked)
 
     async def _work(self, queue: Iterator[_Job], before: int, total: int) -> None:
         for job in queue:
-            if self._stopping:
+            if self._interrupt.asked:
                 return
             trajectory = await self._trajectory(job)
             self._run.trajectory_ledger.append(trajectory)
@@ -189,10 +194,6 @@ class _Session:
             step_of_training=self._config.step_of_training,
         )
 
-    @property
-    def _run_id(self) -> str:
-        return config_id("run", self._config.as_tables())
-
     def _window(self, question: Question) -> tuple[int, int] | None:
         return question.window if "page_window" in self._question_set.oracle else None
 
@@ -211,25 +212,6 @@ class _Session:
             error=error,
         )
 
-    @contextmanager
-    def _stop_on_interrupt(self) -> Iterator[None]:
-        """The first interrupt finishes what is in flight; a second one is Python's own."""
-        loop = asyncio.get_running_loop()
-
-        def stop() -> None:
-            self._stopping = True
-            loop.remove_signal_handler(signal.SIGINT)
-
-        try:
-            loop.add_signal_handler(signal.SIGINT, stop)
-        except (NotImplementedError, RuntimeError, ValueError):  # not the main thread, or not a Unix
-            yield
-            return
-        try:
-            yield
-        finally:
-            loop.remove_signal_handler(signal.SIGINT)
-
 
 def _freeze(
     run: Run, config: RunConfig, question_set: QuestionSet, selected: list[Question], library: Library
@@ -243,6 +225,10 @@ def _freeze(
             check_same_config(
                 {"data": {"sha256": was}}, {"data": {"sha256": question_set.sha256}}, str(run.path)
             )
+        prompts = _prompts(config.policy)
+        check_same_config(
+            {"prompts": run.manifest.get("prompts", prompts)}, {"prompts": prompts}, str(run.path)
+        )
         return
     run.write_questions(selected)
     run.write_manifest(_manifest(config, question_set, selected, library))
@@ -263,7 +249,15 @@ def _manifest(
         },
         "retriever": {"name": config.retriever, "family": str(library.family)},
         "protocol": config.protocol.name,
+        "prompts": _prompts(config.policy),
     }
+
+
+def _prompts(policy: RoleSpec) -> dict[str, str]:
+    """Hashes of the prompts that the policy may be given; none where it reads no prompts."""
+    if policy.backend not in CHAT_BACKENDS:
+        return {}
+    return prompt_hashes(policy.options.get("prompt", ""))
 
 
 def _versions() -> dict[str, str]:
@@ -273,7 +267,7 @@ def _versions() -> dict[str, str]:
     }
 
 
-def _update_manifest(run: Run, outcome: RunOutcome, store: PageStore) -> None:
+def _update_manifest(run: Run, outcome: RunOutcome, store: PageStore, policy: Policy) -> None:
     manifest = run.manifest
     manifest["last_session"] = {
         "finished_before": outcome.finished_before,
@@ -283,4 +277,6 @@ def _update_manifest(run: Run, outcome: RunOutcome, store: PageStore) -> None:
         "pages_extracted": store.pages_extracted,
         "pages_rendered": store.pages_rendered,
     }
+    if isinstance(policy, ChatPolicy):
+        manifest["last_session"]["model_calls"] = msgspec.to_builtins(policy.client.counters)
     run.write_manifest(manifest)

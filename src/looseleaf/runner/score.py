@@ -110,7 +110,7 @@ class _Scoring:
     # -- readers ----------------------------------------------------------------------------------------------
 
     async def _read(self, spec: RoleSpec, reader: Reader) -> tuple[str, list[ReadingRow]]:
-        config = {"reader": spec.as_config(), "variant": "own"}
+        config = {"reader": spec.identity(), "variant": "own"}
         reading_id = config_id(spec.name, config)
         self._run.write_sidecar("readings", reading_id, config)
         ledger = self._run.readings(reading_id)
@@ -135,7 +135,7 @@ class _Scoring:
     async def _extract(self, responses: list[Response]) -> tuple[str | None, dict[str, ExtractionRow]]:
         if self._extractor is None:
             return None, {}
-        config = {"extractor": self._config.extractor.as_config()}
+        config = {"extractor": self._config.extractor.identity()}
         extraction_id = config_id(self._config.extractor.name, config)
         self._run.write_sidecar("extractions", extraction_id, config)
         ledger = self._run.extractions(extraction_id)
@@ -159,7 +159,7 @@ class _Scoring:
     ) -> tuple[str, int]:
         config = self._rule.as_config() | {
             "extraction_id": extraction_id,
-            "judge": self._config.judge.as_config(),
+            "judge": self._config.judge.identity(),
         }
         score_id = config_id(self._rule.name, config)
         self._run.write_sidecar("scores", score_id, config)

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 import msgspec
 
+from looseleaf.runner.interrupt import Interrupt
 from looseleaf.runstore import Ledger
 
 __all__ = ["StageProgress", "work_off"]
@@ -29,6 +30,8 @@ async def work_off(
 ) -> None:
     """Turn every item into a row and append it as soon as it is there.
 
+    An interrupt finishes what is in flight and then ends the stage; a second one aborts.
+
     Args:
         name: of the stage, for progress.
         items: what is not finished yet.
@@ -36,16 +39,25 @@ async def work_off(
         ledger: where the rows go.
         concurrency: items in flight.
         progress: called after every item.
+
+    Raises:
+        KeyboardInterrupt: the user interrupted the stage; what was in flight is in the ledger.
     """
     finished = 0
 
     async def worker(queue: Iterator[Item]) -> None:
         nonlocal finished
         for item in queue:
+            if interrupt.asked:
+                return
             ledger.append(await work(item))
             finished += 1
             if progress:
                 progress(name, finished, len(items))
 
     queue = iter(items)
-    await asyncio.gather(*(worker(queue) for _ in range(min(concurrency, len(items)))))
+    interrupt = Interrupt()
+    with interrupt.listening():
+        await asyncio.gather(*(worker(queue) for _ in range(min(concurrency, len(items)))))
+    if interrupt.asked:
+        raise KeyboardInterrupt

@@ -10,7 +10,7 @@ import msgspec
 from looseleaf.errors import ConfigError
 from looseleaf.models.role_spec import RoleName, RoleSpec
 
-__all__ = ["FREE_OPTIONS", "ChatOptions"]
+__all__ = ["ChatOptions"]
 
 OPENAI_URL = "https://api.openai.com/v1"
 """Where `openai:MODEL` without a base URL goes."""
@@ -18,11 +18,6 @@ OPENAI_URL = "https://api.openai.com/v1"
 MAX_TOKENS: dict[RoleName, int] = {"policy": 2048, "reader": 512, "extractor": 512, "judge": 512}
 """Longest reply by role. 512 for the extractor: at upstream's 256 long lists are cut and do not parse
 (MMLongBench-Doc, eval/extract_answer.py)."""
-
-FREE_OPTIONS = frozenset(
-    {"timeout", "retries", "max_in_flight", "max_tokens_in_flight", "key_env", "cache", "prices"}
-)
-"""Options that no result depends on; they may change when a run is continued."""
 
 SECRET_NAMES = frozenset({"key", "api_key", "apikey", "token", "secret", "password", "authorization"})
 
