@@ -115,7 +115,7 @@ class WorkerProcess:
 
     def kill(self) -> None:
         """End the worker at once."""
-        self._process.kill()
+        self._process.kill()  # does nothing to one that has ended
         self._process.wait()
         self._close_pipes()
 
@@ -125,7 +125,7 @@ class WorkerProcess:
         self._process.returncode = 0  # else Popen would warn that it is still running
 
     def __del__(self) -> None:
-        if hasattr(self, "_process") and self._process.returncode is None:
+        if hasattr(self, "_process"):
             self.kill()
 
     def _expire(self) -> None:
@@ -147,7 +147,7 @@ class WorkerProcess:
         if ended > 0:  # a Python exception, or no such module
             return WorkerLost(f"cannot be read, as the reader process failed with code {ended}")
         memory = self._limits.memory_bytes >> 20
-        return WorkerLost(f"crashed its reader or needs more than {memory:,} MB of memory")
+        return WorkerLost(f"made the page reader crash or run out of its {memory:,} MB of memory")
 
     def _close_pipes(self) -> None:
         for pipe in (self._process.stdin, self._process.stdout):

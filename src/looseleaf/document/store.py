@@ -190,8 +190,10 @@ class PageStore:
         """
         source.check_unchanged(request.path)
         worker, self._worker = self._worker, None
-        if worker is None or not worker.alive:
-            worker = WorkerProcess(self.limits)
+        if worker and not worker.alive:
+            worker.kill()
+            worker = None
+        worker = worker or WorkerProcess(self.limits)
         try:
             worker.send(request)
             yield worker
