@@ -1,7 +1,8 @@
 """The figure of a simulation: advantages of each cell, one panel a mixture and reward (AWM's Figure 3).
 
-Bars are the histogram, curves the same smoothed by a Gaussian kernel. Only the picture is smoothed, never an
-advantage. Members of zero-variance groups would be one spike at 0; their share is printed instead.
+Each cell is drawn as the distribution within itself, since the cells that matter most are rare. Bars are the histogram,
+curves the same smoothed by a Gaussian kernel. Only the picture is smoothed, never an advantage. Members of
+zero-variance groups would be one spike at 0; their share is printed instead.
 """
 
 from __future__ import annotations
@@ -39,8 +40,14 @@ CELL_NAMES = {
 }
 KERNEL_SD = 0.12
 """Standard deviation of the smoothing kernel, in advantages."""
+CAPTION = (
+    "Distribution within each cell, over members of groups whose rewards differ. Bars: histogram; "
+    f"curves: the same, kernel-smoothed (sd {KERNEL_SD:g}).",
+    "Triangles: mean advantage over all groups. No gradient: all rewards of a group are equal. "
+    "Phantom: every answer is wrong, yet rewards differ.",
+)
 PANEL_WIDTH, PANEL_HEIGHT, GAP = 250.0, 150.0, 46.0
-LEFT, TOP, BOTTOM = 46.0, 66.0, 40.0
+LEFT, TOP, BOTTOM = 46.0, 66.0, 14.0
 
 Floats = NDArray[np.float64]
 
@@ -60,15 +67,11 @@ def simulation_svg(simulation: Simulation) -> str:
         y = TOP + rewards.index(arm.reward) * (PANEL_HEIGHT + GAP)
         panel = _Panel(simulation, arm, x, y, tallest)
         parts += panel.draw(*densities[arm.mixture, arm.reward])
-    parts.append(svg.text(LEFT, height - 12, _caption(simulation), size=10, fill="#555"))
+    parts += [
+        svg.text(LEFT, height - 20 + 13 * row, words, size=10, fill="#555")
+        for row, words in enumerate(CAPTION)
+    ]
     return svg.document(width, height, f"Advantages by outcome cell, {simulation.title}", parts)
-
-
-def _caption(simulation: Simulation) -> str:
-    return (
-        "Density over members of groups whose rewards differ; bars: histogram; curves: the same, kernel-smoothed "
-        f"(sd {KERNEL_SD:g}); marks on the axis: mean advantage over all groups."
-    )
 
 
 def _legend(simulation: Simulation) -> Iterator[str]:
@@ -84,7 +87,7 @@ def _densities(simulation: Simulation, arm: Arm) -> tuple[Floats, Floats]:
     """Histogram and smoothed density of each cell `[cells, bins]`, per unit of advantage."""
     counts = np.array(arm.histogram, dtype=np.float64)
     step = (simulation.high - simulation.low) / counts.shape[1]
-    density = counts / (max(counts.sum(), 1.0) * step)
+    density = counts / (np.maximum(counts.sum(axis=1, keepdims=True), 1.0) * step)
     reach = int(np.ceil(4 * KERNEL_SD / step))
     kernel = np.exp(-0.5 * (np.arange(-reach, reach + 1) * step / KERNEL_SD) ** 2)
     kernel /= kernel.sum()
@@ -105,7 +108,7 @@ class _Panel:
     def draw(self, density: Floats, smooth: Floats) -> Iterator[str]:
         """All elements of the panel."""
         bottom = self._y + PANEL_HEIGHT
-        yield svg.text(self._x, self._y - 6, f"{self._arm.mixture}   {self._arm.reward}", size=11.5)
+        yield svg.text(self._x, self._y - 6, f"{self._arm.mixture} · {self._arm.reward}", size=11.5)
         yield svg.line(self._across(0), self._y, self._across(0), bottom, stroke="#bbb", dash="3 3")
         for result, bars, curve in zip(self._arm.cells, density, smooth, strict=True):
             yield from self._cell(result, bars, curve)
@@ -115,7 +118,7 @@ class _Panel:
 
     def _cell(self, result: CellResult, bars: Floats, curve: Floats) -> Iterator[str]:
         colour = CELL_COLOURS[result.cell]
-        yield svg.path(list(self._steps(bars)), fill=colour, width=0, opacity=0.22)
+        yield svg.path(list(self._steps(bars)), fill=colour, width=0, opacity=0.16)
         centres = self._edges(len(curve))[:-1] + 0.5 * (self._edges(len(curve))[1] - self._simulation.low)
         points = [
             (self._across(a), self._up(v)) for a, v in zip(centres.tolist(), curve.tolist(), strict=True)

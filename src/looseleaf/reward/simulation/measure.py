@@ -50,15 +50,17 @@ class Measured(NamedTuple):
         return float(np.abs(self.advantages.values).max(initial=0.0))
 
 
-def phantom_groups(advantages: GroupAdvantages, right: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Groups in which every scored answer is wrong and the rewards differ all the same `[g]`.
+def phantom_groups(advantages: GroupAdvantages, wrong: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Groups in which every scored member's answer is wrong and the rewards differ all the same `[g]`.
 
     Args:
         advantages: from `group_advantages`.
-        right: whether each member's answer is correct `[n]`.
+        wrong: whether each member's answer is known to be wrong `[n]`.
     """
-    hits = np.bincount(advantages.group, weights=right & advantages.scored, minlength=len(advantages.sizes))
-    return np.asarray(advantages.varied & (hits == 0))
+    others = np.bincount(
+        advantages.group, weights=~wrong & advantages.scored, minlength=len(advantages.sizes)
+    )
+    return np.asarray(advantages.varied & (others == 0))
 
 
 def measured_arm(measured: Measured, low: float, high: float) -> Arm:

@@ -75,7 +75,7 @@ def simulate(
         ConfigError: nothing is to be simulated, or the sizes are out of range.
     """
     rewards = rewards or (AWMReward(), AnswerOnlyReward())
-    if not mixtures or groups < 1 or groups * group_size > MAX_MEMBERS:
+    if not mixtures or min(groups, group_size) < 1 or groups * group_size > MAX_MEMBERS:
         raise ConfigError(
             f"{groups} groups of {group_size} from {len(mixtures)} mixtures cannot be simulated; "
             f"use at least one of each and at most {MAX_MEMBERS:,} members a mixture."
@@ -84,9 +84,11 @@ def simulate(
     labels = np.repeat(np.arange(groups), group_size)
     found = []
     for mixture in mixtures:
+        expectations = [
+            expected(reward.table, mixture, group_size, eps=eps, ddof=ddof, scale=scale) for reward in rewards
+        ]
         cells = _sampled_cells(generator, mixture, groups, group_size)
-        for reward in rewards:
-            exact = expected(reward.table, mixture, group_size, eps=eps, ddof=ddof, scale=scale)
+        for reward, exact in zip(rewards, expectations, strict=True):
             values = reward.table[cells]
             advantages = group_advantages(values, labels, eps, ddof, scale)
             found.append(Measured(mixture.name, reward.label, values, cells, advantages, exact))
