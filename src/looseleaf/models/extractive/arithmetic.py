@@ -13,7 +13,7 @@ from looseleaf.models.extractive.fact import Fact
 from looseleaf.models.extractive.lookup import Fit, fits
 from looseleaf.models.extractive.number import plain
 from looseleaf.models.extractive.pool import Pool
-from looseleaf.models.extractive.query import Operation, Query
+from looseleaf.models.extractive.query import DATE_WEIGHT, Operation, Query
 from looseleaf.models.extractive.words import stem, stem_set
 
 __all__ = ["computed_candidates"]
@@ -22,11 +22,14 @@ LEAST_FIT: Final = 0.3
 BONUS: Final = 1.1
 """Factor for a computed answer where the question asks for a computation: a printed number would be half of it."""
 DEFAULT_DECIMALS: Final = 4
+RATIO_DECIMALS: Final = 2
+SMALL: Final = 0.05
+"""From here on a ratio is written with `RATIO_DECIMALS`."""
 _OPERATION_WORDS: Final = frozenset(
     stem(word)
     for word in (
         "difference differences change changed increase increased decrease decreased gap ratio percentage percent "
-        "more less fewer higher lower larger greater sum total combined average absolute compared comparing relative "
+        "more less fewer higher lower larger greater sum combined average absolute compared comparing relative "
         "growth multiple times differ value"
     ).split(" ")
 )
@@ -42,6 +45,10 @@ _RATIO: Final = re.compile(
     r"^(?:what (?:is|was|were) )?(?:the )?(?:ratio (?:of|between) )?(?P<first>.+?)\s(?:to|and|divided by|over)\s(?P<second>.+?)(?:\sratio\b.*)?$",
     re.IGNORECASE,
 )
+
+
+_QUALIFIER: Final = re.compile(r"\s(?:for|in|at|as of|during|on)\s", re.IGNORECASE)
+"""Where the part begins that says of when and of whom both numbers are."""
 
 
 class Operand(msgspec.Struct, frozen=True):
@@ -80,11 +87,15 @@ def _operands(pool: Pool) -> Iterator[tuple[Operand, Operand]]:
 
 def _parts(pool: Pool, match: re.Match[str], base: dict[str, float]) -> tuple[Operand, Operand]:
     """The terms of both sides; what stands on neither side, or only names what is compared, belongs to both."""
-    first, second = (_known(pool, match[side], base) for side in ("first", "second"))
+    tail = _QUALIFIER.search(match["second"])
+    seconds = match["second"][: tail.start()] if tail else match["second"]
+    first, second = _known(pool, match["first"], base), _known(pool, seconds, base)
     shared = set(base) - first - second | (_known(pool, match.groupdict().get("shared") or "", base))
     if pool.query.operation is not Operation.RATIO and not match.groupdict().get("shared"):
         ordered = [root for root in base if root in first]
         shared |= set(ordered[: max(0, len(first) - len(second))])
+    if second and all(base[root] <= DATE_WEIGHT for root in second):
+        shared |= {root for root in first if base[root] > DATE_WEIGHT}
     sides = []
     for side, name in ((first, "first"), (second, "second")):
         years = tuple(year for year in pool.query.years if str(year) in match[name]) or pool.query.years
@@ -158,5 +169,9 @@ def _written(query: Query, value: float, fact: Fact) -> str:
         known = fact.unit_scale != 1.0 and query.form.scale != 1.0
         value /= query.form.scale if known else fact.unit_scale
     decimals = query.form.decimals
-    text = plain(value, decimals) if decimals is not None else plain(round(value, DEFAULT_DECIMALS))
+    text = (
+        plain(value, decimals)
+        if decimals is not None
+        else plain(round(value, DEFAULT_DECIMALS if not ratio or abs(value) < SMALL else RATIO_DECIMALS))
+    )
     return f"{text}%" if percent else text

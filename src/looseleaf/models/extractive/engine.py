@@ -13,6 +13,7 @@ from looseleaf.models.extractive.candidate import Candidate, Passage
 from looseleaf.models.extractive.choice import choice_candidates
 from looseleaf.models.extractive.clause import clause_candidates
 from looseleaf.models.extractive.counting import count_candidates
+from looseleaf.models.extractive.finance import MEASURE_WORDS, finance_candidates, measure_of
 from looseleaf.models.extractive.keyed import keyed_candidates
 from looseleaf.models.extractive.lists import list_candidates
 from looseleaf.models.extractive.lookup import fact_candidates
@@ -26,6 +27,7 @@ from looseleaf.models.extractive.tables import table_candidates
 __all__ = ["answer", "candidates"]
 
 MECHANISMS: Final[tuple[Callable[[Pool], Iterator[Candidate]], ...]] = (
+    finance_candidates,
     computed_candidates,
     fact_candidates,
     table_candidates,
@@ -68,7 +70,10 @@ def candidates(question: str, passages: Sequence[Passage], page_count: int | Non
 def _direct(query: Query, passages: Sequence[Passage]) -> list[Candidate]:
     """Candidates for the question as it stands."""
     pool = Pool(query, passages)
-    factor = MISSING_NAME ** len(pool.missing_names()) * MISSING_FOCUS ** len(pool.missing_focus())
+    known = MEASURE_WORDS if measure_of(query) is not None else frozenset()
+    names = [root for root in pool.missing_names() if root not in known]
+    focus = [root for root in pool.missing_focus() if root not in known]
+    factor = MISSING_NAME ** len(names) * MISSING_FOCUS ** len(focus)
     found = (c for mechanism in MECHANISMS for c in mechanism(pool))
     return [msgspec.structs.replace(c, score=c.score * factor) for c in found]
 

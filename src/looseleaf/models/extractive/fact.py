@@ -12,17 +12,20 @@ import msgspec
 
 from looseleaf.models.extractive.number import Number, find_numbers, is_reference
 from looseleaf.models.extractive.page import PageModel, read_page
+from looseleaf.models.extractive.span import nearby
 from looseleaf.models.extractive.table import Table, column_years, read_tables
 from looseleaf.models.extractive.words import stem_set
 
 __all__ = ["Fact", "page_facts", "stated_scale"]
 
-_YEAR: Final = re.compile(r"(?<![\d.,])(?:19|20)\d\d(?![\d,]|\.\d)")
+_YEAR: Final = re.compile(r"(?<![\d.,])(?:19|20)\d\d(?!\d|,\d{3}|\.\d)")
 _SCALE: Final = re.compile(
     r"\bin (?:u\.?s\.? )?(?:dollars |usd |eur )?(thousand|million|billion)s?\b|\b(?:usd|eur|gbp|\$) (million|billion|thousand)s?\b",
     re.I,
 )
 _FACTORS: Final = {"thousand": 1e3, "million": 1e6, "billion": 1e9}
+UNIT_WORDS: Final = 5
+"""Words after a number that can say what it counts."""
 GROUP_REACH: Final = 8
 """Lines above a row in which the name of its group of rows is looked for."""
 
@@ -43,6 +46,7 @@ class Fact(msgspec.Struct, frozen=True):
         scale: factor that the page states for its tables ("in millions"), 1 without one.
         line: line that it stands on.
         prose: whether the label is a whole sentence.
+        unit: stems of the words that follow the number in a sentence.
     """
 
     label: str
@@ -57,6 +61,7 @@ class Fact(msgspec.Struct, frozen=True):
     scale: float
     line: int
     prose: bool = False
+    unit: frozenset[str] = frozenset()
 
     @property
     def unit_scale(self) -> float:
@@ -107,7 +112,7 @@ def _from_table(model: PageModel, table: Table, scale: float) -> Iterator[Fact]:
                 continue
             header = table.header[i]
             year = _year(header) or _year(years[i - 1]) or _year(row.label)
-            column = header if not year or _year(header) else f"{header} {year}".strip()
+            column = header if not year or _year(header) or header else str(year)
             yield Fact(
                 row.label,
                 column,
@@ -170,7 +175,10 @@ def _from_sentences(model: PageModel) -> Iterator[Fact]:
             continue
         values = [n for n in find_numbers(sentence.text) if not is_reference(sentence.text, n)]
         for run in _runs(values, sentence.text):
-            if len(run) == len(years) or (len(run) > 1 and len(run) <= len(years)):
+            if len({year[0] for year in years}) == len(years) and (
+                len(run) == len(years) or 1 < len(run) < len(years)
+            ):
+                near = stem_set(nearby(sentence.text, run[0].start, run[-1].end))
                 chosen = years if len(run) == len(years) else years[: len(run)]
                 for number, year in zip(run, chosen, strict=True):
                     yield Fact(
@@ -179,13 +187,14 @@ def _from_sentences(model: PageModel) -> Iterator[Fact]:
                         int(year[0]),
                         number,
                         number.text,
-                        sentence.stems,
-                        sentence.stems,
-                        stem_set(model.heading(sentence.line)),
+                        near,
+                        near,
+                        sentence.stems | stem_set(model.heading(sentence.line)),
                         number is run[0],
                         1.0,
                         sentence.line,
                         True,
+                        stem_set(" ".join(sentence.text[run[-1].end :].split()[:UNIT_WORDS])),
                     )
 
 

@@ -10,12 +10,18 @@ import msgspec
 from looseleaf.models.extractive.candidate import Candidate
 from looseleaf.models.extractive.fact import Fact, page_facts
 from looseleaf.models.extractive.pool import CONTEXT_SHARE, Pool
-from looseleaf.models.extractive.query import Kind
+from looseleaf.models.extractive.query import Kind, Operation
 
 __all__ = ["Fit", "fact_candidates", "fits"]
 
 LEAST_FIT: Final = 0.25
 NUMERIC: Final = frozenset({Kind.COUNT, Kind.NUMBER, Kind.PERCENT, Kind.MONEY, Kind.TEXT})
+COMPUTED: Final = frozenset({Operation.DIFFERENCE, Operation.CHANGE, Operation.RATIO})
+HALF_ANSWER: Final = 0.75
+"""Factor for one printed number where the question asks for a computation."""
+LARGEST_PERCENT: Final = 1000.0
+NOT_COUNTED: Final = 0.55
+"""Factor for a number of a sentence that is not followed by the thing counted."""
 RIGHT_YEAR: Final = 1.15
 NO_YEAR: Final = 0.85
 WRONG_YEAR: Final = 0.3
@@ -39,11 +45,26 @@ def fact_candidates(pool: Pool) -> Iterator[Candidate]:
     """One candidate for each fact that fits the question."""
     if pool.query.kind not in NUMERIC:
         return
+    share = HALF_ANSWER if pool.query.operation in COMPUTED else 1.0
     for fit in fits(pool, pool.weights, pool.query.years):
-        if pool.query.kind is not Kind.PERCENT or abs(fit.fact.number.value) <= 1000:
-            yield Candidate(
-                fit.fact.text, fit.page, fit.fact.evidence, fit.score, "fact", scale=fit.fact.scale
-            )
+        factor = _kind_factor(pool, fit.fact)
+        if factor:
+            fact, score = fit.fact, fit.score * share * factor
+            yield Candidate(fact.text, fit.page, fact.evidence, score, "fact", scale=fact.scale)
+
+
+def _kind_factor(pool: Pool, fact: Fact) -> float:
+    """How well a number suits the kind of answer asked for; 0 where it cannot be one."""
+    kind = pool.query.kind
+    if kind is Kind.PERCENT and abs(fact.number.value) > LARGEST_PERCENT:
+        return 0.0
+    if not fact.prose:
+        return 1.0
+    if kind is Kind.MONEY:
+        return 1.0 if fact.number.unit not in {"", "%"} else 0.0
+    if kind is Kind.COUNT and not fact.unit & set(pool.focus):
+        return NOT_COUNTED
+    return 1.0
 
 
 def fits(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from looseleaf.models.extractive.finance import STATEMENT_SEARCHES, measure_of
 from looseleaf.models.extractive.query import Kind, Query
 from looseleaf.roles import Action
 
@@ -14,7 +15,8 @@ MAX_FETCHES = 4
 def planned_actions(query: Query, page_count: int) -> list[Action]:
     """Pages that the question names, then searches: its wording, its names and phrases, its focus."""
     fetches = [Action.fetch(page) for page in query.pages if page <= page_count][:MAX_FETCHES]
-    queries = [query.text, *_rewritten(query)]
+    statements = STATEMENT_SEARCHES if measure_of(query) is not None else ()
+    queries = [*statements, query.text, *_rewritten(query)]
     unique = dict.fromkeys(" ".join(text.split()) for text in queries if text.strip())
     return fetches + [Action.search(text) for text in unique]
 

@@ -16,7 +16,7 @@ from looseleaf.models.extractive.words import stem, tokens
 
 __all__ = ["Pool"]
 
-SUBJECT_SHARE: Final = 0.85
+SUBJECT_SHARE: Final = 0.5
 """Share of passages from which on a name that they hold is taken for the document's subject."""
 SUBJECT_WEIGHT: Final = 0.3
 """Part of its weight that the subject's name keeps."""

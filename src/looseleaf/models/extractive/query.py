@@ -11,7 +11,7 @@ import msgspec
 
 from looseleaf.models.extractive.words import STOPWORDS, number_word, ordinal_word, roman, stem, tokens
 
-__all__ = ["Form", "Kind", "Operation", "Query", "analyse"]
+__all__ = ["DATE_WEIGHT", "Form", "Kind", "Operation", "Query", "analyse"]
 
 
 class Kind(StrEnum):
@@ -127,17 +127,20 @@ _LABEL: Final = re.compile(
 )
 _QUOTE: Final = re.compile(r"[\"“]([^\"”]{2,120})[\"”]|(?<!\w)['‘]([^'’]{2,80})['’](?!\w)")
 _FISCAL: Final = re.compile(r"\b(?:FY|fiscal year|fiscal)\s*(?=(?:19|20)\d\d)", re.IGNORECASE)
-_YEAR: Final = re.compile(r"(?<![\d.,])((?:1[6-9]|20)\d\d)(?![\d,]|\.\d)")
+_YEAR: Final = re.compile(r"(?<![\d.,])((?:1[6-9]|20)\d\d)(?!\d|,\d{3}|\.\d)")
 _NUMBER: Final = re.compile(r"(?<![\w.])\d+(?:[.,]\d+)*")
 _GENERIC: Final = frozenset(
     stem(word)
     for word in """document documents paper report slide slides page pages text file book brochure manual guide handbook
     presentation write answer format show shows shown mention mentioned appear appears include included provide list name
     names call called total number many type types kind kinds give state stated describe described use used refer according
-    figure table chart section survey people percentage percent proportion value amount""".split()
+    figure table chart section end ended survey people percentage percent proportion value amount""".split()
 )
 _GENERIC_WEIGHT: Final = 0.35
-_NAME_WEIGHT: Final = 1.6
+_NAME_WEIGHT: Final = 1.3
+DATE_WEIGHT: Final = 0.4
+COMPANY_WEIGHT: Final = 0.2
+"""Weight of the words of a company's full name: the document is about it, its tables do not repeat it."""
 _NUMBER_WEIGHT: Final = 1.5
 
 
@@ -223,7 +226,8 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 _QUESTION_WORDS: Final = frozenset(
-    "what which who whom whose when where why how name list tell find identify state enumerate compare compared".split()
+    "what which who whom whose when where why how name list tell find identify state enumerate compare compared "
+    "provide calculate determine".split()
 )
 
 
@@ -234,6 +238,8 @@ def _is_question_word(word: str) -> bool:
 def _terms(text: str, names: tuple[str, ...]) -> dict[str, float]:
     name_stems = {stem(name) for name in names}
     labelled = {match[2] for match in _LABEL.finditer(text)}
+    days = {day for match in _DAY.finditer(text) for day in match.groups() if day}
+    companies = {stem(token) for match in _COMPANY.finditer(text) for token in tokens(match[0])}
     weights: dict[str, float] = {}
     for token in tokens(_UNIT.sub("", text)):
         lowered = token.lower()
@@ -243,16 +249,41 @@ def _terms(text: str, names: tuple[str, ...]) -> dict[str, float]:
         weight = 1.0
         if root in _GENERIC:
             weight = _GENERIC_WEIGHT
+        elif token in days or token.lower().startswith(_MONTH_NAMES):
+            weight = DATE_WEIGHT
         elif token in labelled:
             weight = _GENERIC_WEIGHT
         elif any(c.isdigit() for c in token):
             weight = _NUMBER_WEIGHT
+        elif root in companies:
+            weight = COMPANY_WEIGHT
         elif root in name_stems:
             weight = _NAME_WEIGHT
         weights[root] = max(weight, weights.get(root, 0.0))
     return weights
 
 
+_MONTH_NAMES: Final = (
+    "january",
+    "february",
+    "march",
+    "april",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+)
+_DAY: Final = re.compile(
+    r"\b(?:january|february|march|april|may|june|july|august|september|october|november|december)\s+(\d{1,2})\b"
+    r"|\b(\d{1,2})(?:st|nd|rd|th)?\s+(?:january|february|march|april|may|june|july|august|september|october|november|december)\b",
+    re.IGNORECASE,
+)
+_COMPANY: Final = re.compile(
+    r"(?:[A-Z][\w&'’-]*,? )+(?:Inc|Corp|Corporation|Ltd|LLC|plc|PLC|AG|SE|Co|Company)\b\.?"
+)
 _UNIT: Final = re.compile(
     r",?\s*\(?\bin (?:us |usd |eur |gbp |u\.s\. )?(?:dollars? |\$ ?)?(?:thousand|million|billion)s?\)?(?=[\s?.,)]|$)"
     r"|,?\s+in (?:usd|eur|gbp|dollars|percent|%)(?=[\s?.,)]|$)",

@@ -12,7 +12,7 @@ from looseleaf.models.extractive.number import find_numbers
 from looseleaf.models.extractive.page import PageModel, Sentence
 from looseleaf.models.extractive.pool import Pool
 from looseleaf.models.extractive.query import Kind
-from looseleaf.models.extractive.span import Span, find_spans
+from looseleaf.models.extractive.span import Span, find_spans, nearby
 from looseleaf.models.extractive.words import stem, stem_set, tokens
 
 __all__ = ["sentence_candidates"]
@@ -23,6 +23,8 @@ UNIT_WINDOW: Final = 4
 """Tokens after a number in which the thing counted must stand."""
 NO_UNIT: Final = 0.55
 """Factor for a count whose sentence does not say what is counted right after it."""
+NEAR_SHARE: Final = 0.5
+"""Part of a score that only the words near the span earn: long sentences hold many words by chance."""
 PHRASE_BONUS: Final = 0.08
 MOST_PHRASES: Final = 3
 FRAGMENT: Final = 0.7
@@ -30,7 +32,7 @@ FRAGMENT: Final = 0.7
 MOST_FRAGMENT_NUMBERS: Final = 2
 """Words with more numbers that do not read as a sentence are a chart or table, which others read."""
 TYPED: Final = frozenset(Kind) - {Kind.TEXT, Kind.CHOICE, Kind.YES_NO, Kind.TITLE, Kind.PAGE}
-_YEAR: Final = re.compile(r"(?<![\d.,])(?:19|20)\d\d(?![\d,])")
+_YEAR: Final = re.compile(r"(?<![\d.,])(?:19|20)\d\d(?!\d|,\d{3})")
 _COUNTED: Final = frozenset({Kind.COUNT, Kind.NUMBER})
 
 
@@ -66,8 +68,10 @@ def _from_sentence(pool: Pool, page: int, sentence: Sentence, coverage: float) -
     for span in find_spans(sentence.text, pool.query.kind):
         if span.text.lower() in asked or pool.knows_all(stem_set(span.text)):
             continue
+        near = pool.coverage(stem_set(nearby(sentence.text, span.start, span.end)))
         score = (
-            coverage
+            ((1.0 - NEAR_SHARE) * coverage + NEAR_SHARE * near)
+            * (1.0 if sentence.whole else FRAGMENT)
             * pool.page_factor(page)
             * _nearness(pool, sentence.text, span)
             * _phrase_factor(pool, sentence.text, span)

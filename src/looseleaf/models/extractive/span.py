@@ -11,7 +11,10 @@ from looseleaf.models.extractive.number import find_numbers, is_reference
 from looseleaf.models.extractive.query import Kind
 from looseleaf.models.extractive.words import STOPWORDS, number_word, tokens
 
-__all__ = ["MONTHS", "Span", "find_spans", "name_spans"]
+__all__ = ["MONTHS", "Span", "find_spans", "name_spans", "nearby"]
+
+NEARBY_WORDS: Final = 12
+"""Words on each side of a span that are near it."""
 
 
 class Span(msgspec.Struct, frozen=True):
@@ -36,13 +39,13 @@ _PATTERNS: Final = {
         re.I,
     ),
     Kind.PHONE: re.compile(r"(?:\+\d{1,3}[\s.-]?)?(?:\(\d{2,4}\)|\d{2,4})[\s.-]\d{3,4}[\s.-]?\d{3,4}\b"),
-    Kind.YEAR: re.compile(r"(?<![\d.,])(?:1[6-9]|20)\d\d(?![\d,]|\.\d)"),
+    Kind.YEAR: re.compile(r"(?<![\d.,])(?:1[6-9]|20)\d\d(?!\d|,\d{3}|\.\d)"),
     Kind.MONTH: re.compile(_MONTH),
     Kind.TIME: re.compile(r"\b\d{1,2}:\d{2}(?::\d{2})?(?:\s?[ap]\.?m\.?)?|\b\d{1,2}\s?[ap]\.?m\b\.?", re.I),
     Kind.COLOR: re.compile(rf"\b(?:{'|'.join(_COLORS)})\b", re.I),
     Kind.DATE: re.compile(
         rf"\b{_MONTH}\s+\d{{1,2}}(?:st|nd|rd|th)?(?:,?\s+\d{{4}})?\b|\b\d{{1,2}}(?:st|nd|rd|th)?\s+{_MONTH}(?:,?\s+\d{{4}})?"
-        rf"|\b{_MONTH},?\s+\d{{4}}\b|\b\d{{4}}-\d{{2}}-\d{{2}}\b|\b\d{{1,2}}[/.]\d{{1,2}}[/.]\d{{2,4}}\b|(?<![\d.,])(?:19|20)\d\d(?![\d,])",
+        rf"|\b{_MONTH},?\s+\d{{4}}\b|\b\d{{4}}-\d{{2}}-\d{{2}}\b|\b\d{{1,2}}[/.]\d{{1,2}}[/.]\d{{2,4}}\b|(?<![\d.,])(?:19|20)\d\d(?!\d|,\d{3})",
         re.I,
     ),
     Kind.IDENTIFIER: re.compile(r"\b(?=[\w./-]*\d)[A-Z0-9][\w./-]*\w\b|\b\d\b"),
@@ -61,6 +64,11 @@ def find_spans(text: str, kind: Kind) -> list[Span]:
     if kind in {Kind.PERSON, Kind.PLACE}:
         return name_spans(text)
     return []
+
+
+def nearby(text: str, start: int, end: int) -> str:
+    """The words around a piece of a text, and the piece itself left out."""
+    return " ".join([*text[:start].split()[-NEARBY_WORDS:], *text[end:].split()[:NEARBY_WORDS]])
 
 
 def _quantities(text: str, kind: Kind) -> list[Span]:

@@ -40,7 +40,10 @@ _CODE: Final = re.compile(r"^(?=.*\d)[A-Z]+[A-Z0-9]*(?:-[A-Z0-9]+)*$")
 _UNIT: Final = re.compile(
     r"^(?:[a-zµ°]{1,3}|°[CF]|[kMG]?(?:Hz|W|B|V|A)|%|MB|GB|mAh?|x|million|billion|years?|days?|hours?|MCs)$"
 )
-_YEAR: Final = re.compile(r"(?<![\d.,])(?:19|20)\d\d(?![\d,]|\.\d)")
+_YEAR: Final = re.compile(r"(?<![\d.,])(?:19|20)\d\d(?!\d|,\d{3}|\.\d)")
+_DATE: Final = re.compile(
+    r"^(?:as of |at )?(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?\s", re.IGNORECASE
+)
 _FOOTNOTE: Final = re.compile(r"^\(\w\)$")
 _DASH: Final = re.compile(r"^[—–-]+%?$")
 _CURRENCY: Final = frozenset("$€£¥")
@@ -192,7 +195,7 @@ def _above(lines: tuple[Line, ...], first: int) -> list[str]:
 
 
 def _header(lines: tuple[Line, ...], rows: list[TableRow]) -> tuple[str, ...]:
-    """Texts of the columns: a first row without figures, a line near the rows, or the years above."""
+    """Texts of the columns: a first row without figures, lines above or below the rows, or the years above."""
     columns = len(rows[0].cells)
     if (
         len(rows) > LEAST_ROWS
@@ -201,34 +204,43 @@ def _header(lines: tuple[Line, ...], rows: list[TableRow]) -> tuple[str, ...]:
     ):
         return rows.pop(0).cells
     first, last = rows[0].line, rows[-1].line
-    above = [*reversed(lines[max(0, first - HEADER_LINES) : first])]
-    for line in (*above, *lines[last + 1 : last + 2]):
-        cells = _header_cells(line, columns, below=line.index > last)
+    reach = HEADER_REACH if _is_tabbed(lines[first]) else HEADER_LINES
+    for index in range(first - 1, max(-1, first - 1 - reach), -1):
+        cells = _header_cells(lines[index], columns, tabbed=lines[first].tabbed_page)
         if cells is not None:
-            return cells
-    return ("", *column_years(lines, first, columns - 1))
+            return _stacked(lines, index, cells)
+    below = _header_cells(lines[last + 1], columns, tabbed=True) if last + 1 < len(lines) else None
+    return below or ("", *column_years(lines, first, columns - 1))
 
 
-def _header_cells(line: Line, columns: int, *, below: bool) -> tuple[str, ...] | None:
-    """The cells of a header line for that many columns, or `None`."""
+def _header_cells(line: Line, columns: int, *, tabbed: bool) -> tuple[str, ...] | None:
+    """The cells of a header line for that many columns, or `None`; on pages with tabs a header has them too."""
     if line.kind in {"caption", "bullet"} or line.text[-1] in ".;?!" or len(line.text) > LONGEST_LINE:
         return None
-    if below and not _is_tabbed(line):
+    if tabbed and not _is_tabbed(line):
         return None
-    choices = (
-        (split_cells(line.text),) if _is_tabbed(line) else (split_cells(line.text), _capital_cells(line.text))
-    )
+    choices = (split_cells(line.text),) if tabbed else (split_cells(line.text), _capital_cells(line.text))
     for cells in choices:
-        if len(cells) == columns - 1 and columns > 2 and _is_tabbed(line) and not _has_figures(["", *cells]):
+        if len(cells) == columns - 1 and columns > 2 and tabbed and not _has_figures(["", *cells]):
             return ("", *cells)
         if len(cells) in {columns, columns + 1} and columns > 1 and not _has_figures(cells):
             return tuple(cells)
     return None
 
 
+def _stacked(lines: tuple[Line, ...], index: int, cells: tuple[str, ...]) -> tuple[str, ...]:
+    """The header with the lines right above it that have as many cells ("April 30," over "2021")."""
+    for line in reversed(lines[max(0, index - 2) : index]):
+        above = _header_cells(line, len(cells), tabbed=True)
+        if above is None or len(above) != len(cells) or bool(above[0]) != bool(cells[0]):
+            break
+        cells = tuple(f"{upper} {lower}".strip() for upper, lower in zip(above, cells, strict=True))
+    return cells
+
+
 def _has_values(row: TableRow) -> bool:
     """Whether a cell after the label holds a figure other than a year."""
-    firsts = [cell.split()[0] for cell in row.cells[1:]]
+    firsts = [word for cell in row.cells[1:] for word in cell.split()[:2] if word not in _CURRENCY]
     return any(
         (_VALUE.match(word) or (_CODE.match(word) and len(word) > 2)) and not _YEAR.fullmatch(word)
         for word in firsts
@@ -237,7 +249,10 @@ def _has_values(row: TableRow) -> bool:
 
 def _has_figures(cells: Sequence[str]) -> bool:
     """Whether a cell is a number other than a year: such a line is a row, not a header."""
-    return any(_VALUE.match(cell.split()[-1]) and not _YEAR.fullmatch(cell.split()[-1]) for cell in cells[1:])
+    return any(
+        _VALUE.match(cell.split()[-1]) and not _YEAR.fullmatch(cell.split()[-1]) and not _DATE.match(cell)
+        for cell in cells[1:]
+    )
 
 
 def _capital_cells(text: str) -> list[str]:
