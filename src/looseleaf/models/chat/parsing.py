@@ -6,7 +6,7 @@ import json
 import math
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from looseleaf.models.chat.actions import ARGUMENTS, NOTES
 from looseleaf.models.chat.reply import Reply, ToolCall
@@ -21,10 +21,14 @@ MAX_STORED_INT = 2**63 - 1
 MAX_DEPTH = 16
 """Deepest nesting of arguments that is kept; anything deeper becomes text."""
 
+MAX_STARTS = 100
+"""Opening braces at which a JSON object is looked for: a text full of them must not take minutes."""
+
 _THINK = re.compile(r"\s*(?:<think(?:ing)?>)?(.*?)</think(?:ing)?>", re.DOTALL)
 _OPEN_THINK = re.compile(r"\s*<think(?:ing)?>", re.DOTALL)
-_ACTION_TAG = re.compile(r"<(search|fetch|answer)>(.*?)</\1>", re.DOTALL)
-_NOTE_TAG = re.compile(r"""<note\s+(?:source_)?page\s*=\s*["']?(\d{1,9})["']?\s*>(.*?)</note>""", re.DOTALL)
+_OPENING_TAG = re.compile(
+    r"""<(search|fetch|answer)>|<(note)\s+(?:source_)?page\s*=\s*["']?(\d{1,9})["']?\s*>"""
+)
 _FETCH_BODY = re.compile(r"\s*(?:page\s*)?(\d{1,9})(?:-?(?:th|st|nd|rd))?\s*", re.IGNORECASE)
 """A page number, alone or as ALDEN writes it, `7-th` (gipplab/ALDEN @ 8a0d3d4, fetch syntax)."""
 _BOX = "\\boxed{"
@@ -114,23 +118,45 @@ def _problem(found: Sequence[Action], text: str, reply: Reply, actions: ActionFo
 # -- tags ------------------------------------------------------------------------------------------------------
 
 
+class _Tag(NamedTuple):
+    name: str
+    page: str
+    body: str
+
+
 def _tagged(text: str, ride: bool) -> tuple[list[Action], list[NoteWriting]]:
     """Actions outside the think block; notes are actions of their own unless they ride."""
-    notes = [NoteWriting(match[2].strip(), int(match[1])) for match in _NOTE_TAG.finditer(text)]
-    bare = _NOTE_TAG.sub("", text)
-    found = [action for match in _ACTION_TAG.finditer(bare) if (action := _tag_action(match[1], match[2]))]
-    if ride:
-        return found, notes
-    return [*(Action.note(note.text, note.source_page) for note in notes), *found], []
+    tags = list(_tags(text))
+    if not ride:
+        return [_tag_action(tag) for tag in tags], []
+    notes = [NoteWriting(tag.body.strip(), int(tag.page)) for tag in tags if tag.name == "note"]
+    return [_tag_action(tag) for tag in tags if tag.name != "note"], notes
 
 
-def _tag_action(name: str, body: str) -> Action:
-    if name == "search":
-        return Action.search(body.strip())
-    if name == "answer":
-        return Action.answer(unboxed(body))
-    number = _FETCH_BODY.fullmatch(body)
-    return Action.fetch(int(number[1])) if number else Action("fetch", {"page": body.strip()})
+def _tags(text: str) -> Iterator[_Tag]:
+    """Whole tags, outermost ones, in order; in linear time, whatever is opened and never closed."""
+    position = 0
+    never_closed: set[str] = set()
+    while opening := _OPENING_TAG.search(text, position):
+        position = opening.end()
+        name = opening[1] or opening[2]
+        end = -1 if name in never_closed else text.find(f"</{name}>", position)
+        if end < 0:
+            never_closed.add(name)
+            continue
+        yield _Tag(name, opening[3] or "", text[position:end])
+        position = end
+
+
+def _tag_action(tag: _Tag) -> Action:
+    if tag.name == "search":
+        return Action.search(tag.body.strip())
+    if tag.name == "answer":
+        return Action.answer(unboxed(tag.body))
+    if tag.name == "note":
+        return Action.note(tag.body.strip(), int(tag.page))
+    number = _FETCH_BODY.fullmatch(tag.body)
+    return Action.fetch(int(number[1])) if number else Action("fetch", {"page": tag.body.strip()})
 
 
 # -- tool calls and JSON ---------------------------------------------------------------------------------------
@@ -207,9 +233,11 @@ _decoder = json.JSONDecoder()
 
 
 def _objects(text: str) -> Iterator[dict[str, Any]]:
-    """The JSON objects in a text, outermost ones, in order."""
+    """The JSON objects in a text, outermost ones, in order; braces beyond `MAX_STARTS` are not tried."""
     position = text.find("{")
-    while position >= 0:
+    for _ in range(MAX_STARTS):
+        if position < 0:
+            return
         try:
             value, end = _decoder.raw_decode(text, position)
         except (ValueError, RecursionError):
