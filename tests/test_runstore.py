@@ -147,6 +147,22 @@ def test_a_disk_that_fills_up_leaves_whole_lines_only(
     assert [row.trajectory_id for row in ledger(path).read()] == ["mini:0#0", "mini:2#0"]
 
 
+@pytest.mark.parametrize(
+    ("text", "stored"), [("a\ud800b", "a\ufffdb"), ("\udcff", "\ufffd"), ("\u2028\x00😀", "\u2028\x00😀")]
+)
+def test_text_that_utf_8_cannot_hold_is_stored_readably(tmp_path: Path, text: str, stored: str) -> None:
+    path = tmp_path / "rows.jsonl"
+    write(path, reading(0, text))
+    assert [row.text for row in ledger(path).read()] == [stored]
+
+
+def test_numbers_beyond_64_bits_are_stored_as_text(tmp_path: Path) -> None:
+    scores = Ledger(tmp_path / "scores.jsonl", ScoreRow)
+    scores.append(ScoreRow(trajectory_id="a#0", target="answer", value=0.0, prediction=[2**70, "\ud800"]))
+    scores.close()
+    assert [row.prediction for row in scores.read()] == [[str(2**70), "\ufffd"]]
+
+
 def test_trajectories_are_fsynced_one_by_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     synced: list[int] = []
     real = os.fsync

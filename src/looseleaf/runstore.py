@@ -31,7 +31,7 @@ from looseleaf.errors import RunError
 from looseleaf.question import Question
 from looseleaf.roles import Usage
 from looseleaf.score import Score, Unscored
-from looseleaf.trajectory import TRAJECTORY_VERSION, Trajectory
+from looseleaf.trajectory import TRAJECTORY_VERSION, Trajectory, storable_value
 
 __all__ = ["ExtractionRow", "Ledger", "ReadingRow", "Run", "ScoreRow", "config_id"]
 
@@ -192,11 +192,17 @@ class Ledger(Generic[Record]):
         """Write one record with a single `O_APPEND` write, and fsync it if the ledger says so."""
         if self._descriptor is None:
             self._open()
-        line = self._encoder.encode(record) + b"\n"
+        line = self._encoded(record) + b"\n"
         assert self._descriptor is not None
         _write_whole(self._descriptor, line, self.path)
         if self._fsync:
             os.fsync(self._descriptor)
+
+    def _encoded(self, record: msgspec.Struct) -> bytes:
+        try:
+            return self._encoder.encode(record)
+        except (UnicodeEncodeError, OverflowError, RecursionError):  # what a model said cannot stop a run
+            return self._encoder.encode(storable_value(msgspec.to_builtins(record)))
 
     def _open(self) -> None:
         with _writable(self.path, "choose another --out"):

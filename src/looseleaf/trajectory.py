@@ -16,7 +16,7 @@ import msgspec
 from looseleaf.memory import Finding, WorkingMemory
 from looseleaf.roles import Action, NoteWriting, Observation, PolicyTurn, Usage
 
-__all__ = ["TRAJECTORY_VERSION", "Step", "StopReason", "Trajectory", "storable"]
+__all__ = ["TRAJECTORY_VERSION", "Step", "StopReason", "Trajectory", "storable", "storable_value"]
 
 TRAJECTORY_VERSION = 1
 """Version of the stored format; raised whenever a reader of the old format would misread the new one."""
@@ -179,7 +179,7 @@ def storable(turn: PolicyTurn) -> PolicyTurn:
 
 
 def _stored_action(action: Action) -> Action:
-    arguments = _value(action.arguments)
+    arguments = storable_value(action.arguments)
     return Action(_text(action.name), arguments if isinstance(arguments, dict) else {"arguments": arguments})
 
 
@@ -194,8 +194,8 @@ def _page(value: Any) -> int:
     return int(value) if whole and -(2**63) <= value < 2**63 else 0
 
 
-def _value(value: Any, depth: int = 0) -> Any:
-    """A JSON value as it comes back from storage."""
+def storable_value(value: Any, depth: int = 0) -> Any:
+    """A JSON value with whatever storage cannot hold made readable, as it comes back from storage."""
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, str):
@@ -204,8 +204,8 @@ def _value(value: Any, depth: int = 0) -> Any:
         return _number(value)
     if isinstance(value, (dict, list, tuple)) and depth < MAX_DEPTH:
         if isinstance(value, dict):
-            return {_text(str(key)): _value(item, depth + 1) for key, item in value.items()}
-        return [_value(item, depth + 1) for item in value]
+            return {_text(str(key)): storable_value(item, depth + 1) for key, item in value.items()}
+        return [storable_value(item, depth + 1) for item in value]
     return {"not stored": type(value).__name__}
 
 
