@@ -63,10 +63,29 @@ def computed_candidates(pool: Pool) -> Iterator[Candidate]:
     query = pool.query
     if query.operation not in {Operation.DIFFERENCE, Operation.CHANGE, Operation.SUM, Operation.RATIO}:
         return
+    if query.operation is Operation.SUM:
+        yield from _row_total(pool)
     for operands in _operands(pool):
         found = _pair(pool, operands)
         if found is not None:
             yield from _compute(query, found)
+
+
+def _row_total(pool: Pool) -> Iterator[Candidate]:
+    """The sum of one row over all columns that one name in the question picks out ("Amazon" in two headers)."""
+    by_row: dict[tuple[int, int], list[Fit]] = {}
+    base = {root: weight for root, weight in pool.weights.items() if root not in _OPERATION_WORDS}
+    for fit in fits(pool, base, pool.query.years, LEAST_FIT):
+        if pool.roots(stem_set(fit.fact.column)):
+            by_row.setdefault((fit.page, fit.fact.line), []).append(fit)
+    for (page, _), cells in by_row.items():
+        if len(cells) > 1:
+            value = sum(fit.fact.number.value for fit in cells)
+            evidence = "; ".join(fit.fact.evidence for fit in cells)
+            score = min(fit.score for fit in cells) * BONUS
+            yield Candidate(
+                plain(value, pool.query.form.decimals), page, evidence, score, "computed:row", computed=True
+            )
 
 
 def _operands(pool: Pool) -> Iterator[tuple[Operand, Operand]]:

@@ -18,6 +18,7 @@ __all__ = ["clause_candidates"]
 LEAST_COVERAGE: Final = 0.4
 WORDED: Final = frozenset({Kind.TEXT, Kind.PERSON, Kind.PLACE, Kind.TITLE, Kind.NUMBER})
 FRAGMENT: Final = 0.5
+CONDITIONAL: Final = 1.1
 LONGEST_ANSWER: Final = 25
 GAP: Final = 3
 """Words that may stand between two words of the question in the matched stretch."""
@@ -41,12 +42,35 @@ def clause_candidates(pool: Pool) -> Iterator[Candidate]:
     """One candidate for each sentence that holds most of the question side by side."""
     if pool.query.kind not in WORDED or pool.query.form.listed:
         return
+    if _CONDITION.match(pool.query.text):
+        yield from _consequences(pool)
+        return
     subject = _asks_subject(pool.query.text)
     for page, model in pool.pages():
         for sentence in model.sentences:
             coverage = pool.coverage(sentence.stems, stem_set(model.heading(sentence.line)))
             if coverage >= LEAST_COVERAGE and pool.roots(sentence.stems):
                 yield from _from_sentence(pool, page, model, sentence, coverage, subject)
+
+
+def _consequences(pool: Pool) -> Iterator[Candidate]:
+    """For "what happens if …": the main clause of a sentence with that condition."""
+    for page, model in pool.pages():
+        for sentence in model.sentences:
+            for match in _IF.finditer(sentence.text):
+                coverage = pool.coverage(stem_set(match["condition"]), sentence.stems)
+                if coverage >= LEAST_COVERAGE and pool.roots(stem_set(match["condition"])):
+                    text = match["then"].strip(" .)")
+                    score = CONDITIONAL * coverage * pool.page_factor(page)
+                    yield Candidate(text, page, match[0], score, "clause:if", computed=True)
+
+
+_CONDITION: Final = re.compile(
+    r"^what (?:happens |should .+?|can .+?|will .+?|to do )?(?:if|when)\b", re.IGNORECASE
+)
+_IF: Final = re.compile(
+    r"\b(?:If|When|if|when)\s(?P<condition>[^,.()]+(?:\.\d[^,.()]*)*),\s(?P<then>[^.()]+(?:\.\d[^.()]*)*)[.)]?"
+)
 
 
 def _asks_subject(text: str) -> bool:

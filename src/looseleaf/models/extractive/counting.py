@@ -8,11 +8,12 @@ from typing import Final
 
 from looseleaf.models.extractive.candidate import Candidate
 from looseleaf.models.extractive.lists import listings
+from looseleaf.models.extractive.page import PageModel
 from looseleaf.models.extractive.pool import Pool
 from looseleaf.models.extractive.query import Kind
 from looseleaf.models.extractive.table import read_tables
 from looseleaf.models.extractive.tables import TOTALS
-from looseleaf.models.extractive.words import roman, stem, stem_set
+from looseleaf.models.extractive.words import roman, stem, stem_set, stems
 
 __all__ = ["count_candidates"]
 
@@ -27,6 +28,12 @@ CAPTIONED: Final = {
 """Stems of things that documents number in captions, with the pattern of the caption's first word."""
 CAPTION_SCORE: Final = 0.8
 NUMBERED_SCORE: Final = 0.6
+NUMBERED_LIST: Final = 0.85
+LEAST_NUMBERED: Final = 3
+INSTANCES: Final = 0.7
+ITEM_WORDS: Final = stem_set("step item point part thing option reason")
+"""Words for the items of any list."""
+_ITEM: Final = re.compile(r"^\s*\(?(\d{1,2})(?:[.)]|\t|\s)\s*(?=\S)")
 LIST_SHARE: Final = 0.75
 """Factor for counting the items of a list, against a count that the text itself gives."""
 ROW_SHARE: Final = 0.7
@@ -38,6 +45,8 @@ def count_candidates(pool: Pool) -> Iterator[Candidate]:
         return
     yield from _captions(pool)
     yield from _numbered(pool)
+    yield from _last_number(pool)
+    yield from _instances(pool)
     yield from _items(pool)
     yield from _rows(pool)
 
@@ -94,6 +103,60 @@ def _numbered(pool: Pool) -> Iterator[Candidate]:
         )
 
 
+def _last_number(pool: Pool) -> Iterator[Candidate]:
+    """The last number of a list that starts at 1 under a fitting heading and may go on over the next pages."""
+    models = dict(pool.pages())
+    for page, model in models.items():
+        for line in model.lines:
+            if _item_number(line.text) != 1:
+                continue
+            above = model.lines[line.index - 1].text if line.index else ""
+            heading = stem_set(f"{model.heading(line.index)} {above}")
+            if not heading & set(pool.focus) and not ITEM_WORDS & set(pool.focus):
+                continue
+            last = _run_end(models, page, line.index)
+            score = NUMBERED_LIST * pool.coverage(heading, model.stems) * pool.page_factor(page)
+            if last >= LEAST_NUMBERED:
+                evidence = f"{model.heading(line.index) or above}: numbered 1 to {last}"
+                yield Candidate(str(last), page, evidence, score, "count:last", computed=True)
+
+
+def _item_number(text: str) -> int | None:
+    match = _ITEM.match(text)
+    return int(match[1]) if match else None
+
+
+def _run_end(models: dict[int, PageModel], page: int, start: int) -> int:
+    """The last number that follows 1, 2, 3 … from line `start` of a page on, over pages that follow each other."""
+    last, index = 0, start
+    while page in models:
+        for line in models[page].lines[index:]:
+            number = _item_number(line.text)
+            if number == last + 1:
+                last = number
+            elif number == 1 and last > 1:
+                return last
+        page, index = page + 1, 0
+    return last
+
+
+def _instances(pool: Pool) -> Iterator[Candidate]:
+    """Lines that begin with the thing counted and go on differently ("Case Study: …")."""
+    phrase = [root for root in pool.focus if root not in CAPTIONED]
+    if len(phrase) < 2:
+        return
+    seen: dict[str, tuple[int, str]] = {}
+    for page, model in pool.pages():
+        for line in model.lines:
+            roots = stems(line.text)
+            if roots[: len(phrase)] == phrase and len(roots) > len(phrase):
+                seen.setdefault(" ".join(roots[len(phrase) :][:4]), (page, line.text))
+    if len(seen) > 1:
+        texts = "; ".join(text for _, text in seen.values())
+        page = next(iter(seen.values()))[0]
+        yield Candidate(str(len(seen)), page, texts, INSTANCES, "count:instances", computed=True)
+
+
 def _same(first: str, second: str) -> bool:
     """Whether two stems are one word: a stemmer leaves `quiz` and `quizz` apart."""
     return first == second or (
@@ -103,7 +166,7 @@ def _same(first: str, second: str) -> bool:
 
 def _items(pool: Pool) -> Iterator[Candidate]:
     for listing in listings(pool)[:4]:
-        if set(pool.focus) & stem_set(listing.introduction):
+        if set(pool.focus) & (stem_set(listing.introduction) | ITEM_WORDS):
             yield Candidate(
                 str(len(listing.items)),
                 listing.page,

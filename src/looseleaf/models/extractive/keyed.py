@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from looseleaf.models.extractive.candidate import Candidate
+from looseleaf.models.extractive.candidate import Candidate, Passage
 from looseleaf.models.extractive.page import Line, PageModel
 from looseleaf.models.extractive.pool import Pool
 from looseleaf.models.extractive.query import Kind
@@ -16,6 +16,11 @@ from looseleaf.models.extractive.words import roman, stem_set
 __all__ = ["keyed_candidates"]
 
 LEAST_COVERAGE: Final = 0.3
+TITLE: Final = 0.85
+TITLES: Final = 0.95
+CODE: Final = 0.55
+FEW_TERMS: Final = 3
+TITLE_WORDS: Final = frozenset(["titl", "topic", "name", "caption", "call", "subject"])
 _KEY: Final = re.compile(r"^(?P<key>[^:]{2,60}?)\s*(?::|\s[–—-]\s|\t|\s{2,})\s*(?P<value>\S.*)$")
 _TYPED: Final = frozenset(
     {Kind.EMAIL, Kind.URL, Kind.PHONE, Kind.DATE, Kind.TIME, Kind.YEAR, Kind.MONTH, Kind.IDENTIFIER}
@@ -28,6 +33,9 @@ def keyed_candidates(pool: Pool) -> Iterator[Candidate]:
         for line in model.lines:
             yield from _key_value(pool, page, model, line)
             yield from _numbered_title(pool, page, model, line)
+            yield from _coded(pool, page, model, line)
+    if len(pool.query.labels) > 1 and pool.query.form.listed:
+        yield from _titles(pool)
 
 
 def _key_value(pool: Pool, page: int, model: PageModel, line: Line) -> Iterator[Candidate]:
@@ -55,21 +63,58 @@ def _key_value(pool: Pool, page: int, model: PageModel, line: Line) -> Iterator[
 
 def _numbered_title(pool: Pool, page: int, model: PageModel, line: Line) -> Iterator[Candidate]:
     """The words after "Unit 14:" or "Figure 3." where the question asks about that one."""
-    for name, number in pool.query.labels:
-        match = re.match(rf"^{name[:3]}\w*\.?[\s-]*(\d+|[IVX]+)\s*[:.–—-]?\s+(.+)$", line.text, re.IGNORECASE)
-        if match is None or (int(match[1]) if match[1].isdigit() else roman(match[1])) != number:
-            continue
-        asks_title = (
-            bool({"titl", "topic", "name", "caption", "call", "subject"} & set(pool.query.terms))
-            or len(pool.weights) <= 3
-        )
-        if match[2].strip().endswith(":"):
-            continue
-        title = _with_next_line(model, line, match[2].strip())
-        if asks_title and pool.query.kind not in {Kind.COUNT, Kind.PERCENT}:
-            yield Candidate(
-                title, page, line.text, 0.85 * pool.page_factor(page), "keyed:title", computed=True
-            )
+    asks_title = bool(TITLE_WORDS & set(pool.query.terms)) or len(pool.weights) <= FEW_TERMS
+    if not asks_title or pool.query.kind in {Kind.COUNT, Kind.PERCENT}:
+        return
+    for label in pool.query.labels:
+        found = _label_title(label, line)
+        if found is not None and not found.endswith(":"):
+            title = _with_next_line(model, line, found)
+            score = (TITLE if ":" in line.text else TITLE - 0.05) * pool.page_factor(page)
+            yield Candidate(title, page, line.text, score, "keyed:title", computed=True)
+
+
+def _label_title(label: tuple[str, int], line: Line) -> str | None:
+    """The title on a line that starts with the label ("Unit 14: …"), or `None`."""
+    name, number = label
+    match = re.match(rf"^{name[:3]}\w*\.?[\s-]*(\d+|[IVX]+)\s*[:.–—-]?\s+(.+)$", line.text, re.IGNORECASE)
+    if match is None or (int(match[1]) if match[1].isdigit() else roman(match[1])) != number:
+        return None
+    return match[2].strip()
+
+
+def _titles(pool: Pool) -> Iterator[Candidate]:
+    """The titles of several numbered things, as a list."""
+    found: list[tuple[int, str, str]] = []
+    for label in pool.query.labels:
+        titles = [
+            (":" in line.text, -page, title, line.text)
+            for page, model in pool.pages()
+            for line in model.lines
+            if (title := _label_title(label, line)) is not None and not title.endswith(":")
+        ]
+        if titles:
+            best = max(titles)
+            found.append((-best[1], best[2], best[3]))
+    if len(found) > 1:
+        evidence = "; ".join(line for _, _, line in found)
+        parts = tuple(Passage(page, line) for page, _, line in found)
+        text = str([title for _, title, _ in found])
+        yield Candidate(text, found[0][0], evidence, TITLES, "keyed:titles", computed=True, parts=parts)
+
+
+def _coded(pool: Pool, page: int, model: PageModel, line: Line) -> Iterator[Candidate]:
+    """The cell after a code or number that the question names ("88<tab>Boiler: over-temperature")."""
+    first, tab, rest = line.text.partition("\t")
+    codes = {*pool.query.numbers, *(name for name in pool.query.names if any(c.isdigit() for c in name))}
+    if not line.index or not tab or first.strip() not in codes or first.strip() in map(str, pool.query.pages):
+        return
+    value = rest.split("\t")[0].strip()
+    following = model.lines[line.index + 1] if line.index + 1 < len(model.lines) else None
+    if following is not None and following.text[0].islower() and "\t" not in following.text:
+        value = f"{value} {following.text}"
+    score = (CODE + 0.3 * pool.coverage(model.stems)) * pool.page_factor(page)
+    yield Candidate(value, page, f"{first.strip()}: {value}", score, "keyed:code", computed=True)
 
 
 def _with_next_line(model: PageModel, line: Line, title: str) -> str:

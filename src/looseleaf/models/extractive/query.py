@@ -343,7 +343,7 @@ _KINDS: Final[tuple[tuple[Kind, re.Pattern[str]], ...]] = tuple(
         (Kind.IDENTIFIER, r"\b(?:number|no|id|code|model)\b\.?"),
         (
             Kind.PERSON,
-            r"^who\b|\bwho (?:is|was|are|were|did|wrote|signed)\b|\bwhose\b|\bauthors?\b|\b(?:which|what) (?:\w+ )?(?:officer|person|author|president|judge|director|manager|professor|artist|player)\b",
+            r"^who\b|\bwho (?:is|was|are|were|did|wrote|signed)\b|\bwhose\b|\bauthors?\b|\b(?:which|what) (?:\w+ )?(?:officer|person|author|president|judge|director|manager|professor|artist|player)s?\b",
         ),
         (
             Kind.PLACE,

@@ -21,6 +21,28 @@ LEAST_COVERAGE: Final = 0.3
 """Sentences that hold a smaller share of the question are not looked at."""
 UNIT_WINDOW: Final = 4
 """Tokens after a number in which the thing counted must stand."""
+UNIT_SIGNS: Final = {
+    stem(word): signs
+    for word, signs in (
+        ("grams", ("g", "gr")),
+        ("kilograms", ("kg",)),
+        ("meters", ("m",)),
+        ("centimeters", ("cm",)),
+        ("millimeters", ("mm",)),
+        ("kilometers", ("km",)),
+        ("miles", ("mi",)),
+        ("seconds", ("s", "sec")),
+        ("minutes", ("min",)),
+        ("hours", ("h", "hr", "hrs")),
+        ("liters", ("l",)),
+        ("watts", ("w",)),
+        ("volts", ("v",)),
+        ("degrees", ("c", "f")),
+        ("percent", ("%",)),
+        ("dollars", ("$",)),
+    )
+}
+"""Signs that documents print for units which questions spell out."""
 NO_UNIT: Final = 0.55
 """Factor for a count whose sentence does not say what is counted right after it."""
 NEAR_SHARE: Final = 0.5
@@ -106,7 +128,7 @@ def _unit_factor(pool: Pool, text: str, span: Span) -> float:
     if pool.query.kind not in _COUNTED or not pool.focus:
         return 1.0
     after = [stem(token) for token in tokens(text[span.end :])][:UNIT_WINDOW]
-    if pool.focus[-1] in after:
+    if pool.focus[-1] in after or (after and after[0] in UNIT_SIGNS.get(pool.focus[-1], ())):
         return 1.15
     if any(root in after for root in pool.focus):
         return 1.0

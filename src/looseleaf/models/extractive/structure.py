@@ -11,7 +11,7 @@ from looseleaf.models.extractive.page import PageModel
 from looseleaf.models.extractive.pool import Pool
 from looseleaf.models.extractive.query import Kind
 from looseleaf.models.extractive.span import find_spans, name_spans
-from looseleaf.models.extractive.words import stem_set
+from looseleaf.models.extractive.words import stem, stem_set, tokens
 
 __all__ = ["structure_candidates"]
 
@@ -37,6 +37,8 @@ def structure_candidates(pool: Pool) -> Iterator[Candidate]:
         yield from _on_named_page(pool)
     if pool.query.kind is Kind.PAGE:
         yield from _pages(pool)
+    if pool.query.kind is Kind.PERSON:
+        yield from _titled(pool)
     for page, model in pool.pages():
         if page == FIRST_PAGE and _TITLE.search(pool.query.text):
             yield from _title(page, model)
@@ -80,6 +82,31 @@ def _pages(pool: Pool) -> Iterator[Candidate]:
             yield Candidate(
                 str(page), page, f"Page {page}: {model.lines[0].text}", score, "structure:page", computed=True
             )
+
+
+def _titled(pool: Pool) -> Iterator[Candidate]:
+    """A name with the title asked for right after or before it ("Scott Bradley, Judge", "Judge Bradley")."""
+    heads = [
+        token for token in tokens(pool.query.text) if stem(token) in pool.focus[:2] or stem(token) in ROLES
+    ]
+    for head in heads:
+        word = re.escape(head.rstrip("s"))
+        pattern = re.compile(
+            rf"(?P<before>{_PERSON})\s*,\s*(?i:{word})\b|\b(?i:{word})s?:?\s+(?P<after>{_PERSON})"
+        )
+        for passage in pool.passages:
+            for match in pattern.finditer(passage.text):
+                line = " ".join(match[0].split())
+                score = (TITLED + 0.3 * pool.coverage(stem_set(line))) * pool.page_factor(passage.page)
+                name = match["before"] or match["after"]
+                yield Candidate(name, passage.page, line, score, "structure:titled", computed=True)
+
+
+_PERSON: Final = r"[A-Z][\w.’'-]*(?: [A-Z][\w.’'-]*){1,3}"
+TITLED: Final = 0.45
+ROLES: Final = stem_set(
+    "judge president director chairman editor author attorney officer manager professor ceo cfo"
+)
 
 
 def _title(page: int, model: PageModel) -> Iterator[Candidate]:
