@@ -20,7 +20,7 @@ from collections.abc import Iterable
 from itertools import pairwise
 from typing import NamedTuple
 
-__all__ = ["CELL_SEPARATOR", "DIVIDED", "Word", "lay_out"]
+__all__ = ["CELL_SEPARATOR", "DIVIDED", "LINE_STEP", "Word", "lay_out"]
 
 DIVIDED = "\ufffe"
 """What pdfium emits for a hyphen that divides a word at a line end; it drops the line break with it."""
@@ -36,6 +36,9 @@ _NUMBER_GAP = 0.45
 
 _SAME_BASE = 0.35
 """Bases that differ by less than this share of a font height are one line; lines are 1.0 and more apart."""
+
+LINE_STEP = 0.8
+"""From this difference of bases, in font heights, words are on different lines; raised marks stay below."""
 
 _OVERLAP = 0.2
 """By how much, in font heights, neighbours in a row may overlap: fonts' boxes are wider than their ink."""
@@ -130,10 +133,15 @@ class _Piece:
         step = above.base - self.base
         return (
             self.turn == above.turn
+            and (len(self.cells) > 1) == (len(above.cells) > 1)
             and _SAME_BASE * above.height < step < _STACK_GAP * max(self.height, above.height)
-            and self.left < above.right
-            and above.left < self.right
+            and self._aligned(above)
         )
+
+    def _aligned(self, other: _Piece) -> bool:
+        """Whether two pieces of a column have the same left edge, right edge or middle."""
+        left, right = self.left - other.left, self.right - other.right
+        return min(abs(left), abs(right), abs(left + right) / 2) < max(self.height, other.height)
 
     def beside(self, other: _Piece) -> bool:
         """Whether it stands on the same line as another piece, without overlap."""
@@ -180,10 +188,10 @@ def _pieces(lines: Iterable[list[Word]]) -> Iterable[_Piece]:
 
 def _breaks(word: Word, following: Word) -> bool:
     """Whether a line ends between two words."""
-    if word.text.endswith(DIVIDED) or word.turn != following.turn:
+    if word.text.endswith(DIVIDED) or word.turn != following.turn or word.height <= 0:
         return True
-    back = following.left < word.left
-    return back and word.base - following.base > _SAME_BASE * word.height
+    down = (word.base - following.base) / word.height
+    return abs(down) >= LINE_STEP or (down > _SAME_BASE and following.left < word.right)
 
 
 def _cells(words: list[Word], height: float) -> list[str]:
@@ -191,9 +199,7 @@ def _cells(words: list[Word], height: float) -> list[str]:
     cells: list[list[str]] = []
     fresh = True
     for index, word in enumerate(words):
-        text = word.text
-        if text[-1] in ".…_":
-            text = "" if _in_spaced_leader(words, index) else _LEADER.sub("", text)
+        text = _without_leader(words, index)
         if index and not fresh:
             fresh = _starts_cell(words, index, height) and not _clings(cells[-1], text)
         if text and fresh:
@@ -205,10 +211,15 @@ def _cells(words: list[Word], height: float) -> list[str]:
     return [_SHORT_LEADER.sub("", text) or text for text in texts[:-1]] + texts[-1:]
 
 
-def _in_spaced_leader(words: list[Word], index: int) -> bool:
-    """Whether a word is one of the dots of `. . . .`."""
-    near = words[max(index - 1, 0) : index + 2]
-    return words[index].text == "." and sum(word.text == "." for word in near) > 1
+def _without_leader(words: list[Word], index: int) -> str:
+    """A word without the dots that lead from it to the next cell, which may be words of their own."""
+    text = words[index].text
+    if text[-1] not in ".…_":
+        return text
+    dots_follow = index + 1 < len(words) and words[index + 1].text == "."
+    if dots_follow or (text == "." and index and words[index - 1].text == "."):
+        return text[:-1]
+    return _LEADER.sub("", text)
 
 
 def _starts_cell(words: list[Word], index: int, height: float) -> bool:

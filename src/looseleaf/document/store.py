@@ -26,7 +26,7 @@ from .source import Source
 
 __all__ = ["PageStore", "default_store"]
 
-TEXT_VERSION = 2
+TEXT_VERSION = 4
 """Version of text extraction; raise it when the text of a page may change, and cached texts are read anew."""
 
 RENDER_VERSION = 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import re
 from typing import Any
 
@@ -10,11 +11,14 @@ import pypdfium2.raw as pdfium
 
 from .limits import MAX_PAGE_CHARACTERS
 from .refusal import Refusal
-from .rows import DIVIDED, Word
+from .rows import DIVIDED, LINE_STEP, Word
 
 __all__ = ["read_lines"]
 
 _WORD = re.compile(rf"[^\s{DIVIDED}]+{DIVIDED}?")
+
+_UPRIGHT = 0.95
+"""Cosine of the angle up to which a character counts as upright: 18 degrees."""
 
 _IGNORED = dict.fromkeys([*range(0x09), *range(0x0E, 0x20), 0x7F, 0x200B, 0xFEFF, 0xFFFF])
 """Control characters and zero-width marks: invisible, and they would hide words from a search."""
@@ -42,11 +46,7 @@ def read_lines(textpage: Any) -> list[list[Word]]:
     for line in characters.split("\n"):
         words: list[Word] = []
         for match in _WORD.finditer(line):
-            text = match[0]
-            if not text.isascii() or not text.isprintable():
-                text = text.translate(_CHARACTERS)
-            if text:
-                words.append(box_of.word(text, start + match.start(), start + match.end() - 1))
+            words += box_of.words(match[0], start + match.start())
         if words:
             lines.append(words)
         start += len(line) + 1
@@ -76,24 +76,58 @@ class _BoxReader:
         self._pointer = ctypes.byref(self._box)
         self._turn = 0
 
-    def word(self, text: str, first: int, last: int) -> Word:
-        """The word between two character indices.
+    def words(self, text: str, first: int) -> list[Word]:
+        """The words that a run of characters without a space is made of, its first character's index given.
 
-        The box is the font's, not the glyph's, so that all words of a line have the same base. Text that is
-        turned by a quarter is measured along its own direction; a single character takes the last turn.
+        One word nearly always. But pdfium may take columns of short numbers for a script that runs down the
+        page, and run them together: characters that stand upright on different bases are different words.
         """
-        box = self._box
-        pdfium.FPDFText_GetLooseCharBox(self._textpage, first, self._pointer)
+        box, last = self._box, first + len(text) - 1
+        self._read(first)
         left, bottom, right, top = box.left, box.bottom, box.right, box.top
         if last > first:
-            pdfium.FPDFText_GetLooseCharBox(self._textpage, last, self._pointer)
+            self._read(last)
+            step = abs(box.bottom - bottom)
+            if step >= LINE_STEP * (top - bottom) and self._upright(first):
+                return self._split(text, first)
             self._turn = _turn(box.left - left, box.bottom - bottom)
+        text = _clean(text)
+        if not text:
+            return []
         if self._turn == 0:
-            return Word(text, min(left, box.left), max(right, box.right), bottom, top - bottom, 0)
+            return [Word(text, min(left, box.left), max(right, box.right), bottom, top - bottom, 0)]
         low, high = min(bottom, box.bottom), max(top, box.top)
         if self._turn > 0:
-            return Word(text, low, high, -right, right - left, 1)
-        return Word(text, -high, -low, left, right - left, -1)
+            return [Word(text, low, high, -right, right - left, 1)]
+        return [Word(text, -high, -low, left, right - left, -1)]
+
+    def _read(self, index: int) -> None:
+        """Put a character's box into `self._box`.
+
+        It is the font's box, not the glyph's, so that all words of a line have the same base.
+        """
+        pdfium.FPDFText_GetLooseCharBox(self._textpage, index, self._pointer)
+
+    def _upright(self, index: int) -> bool:
+        angle: float = pdfium.FPDFText_GetCharAngle(self._textpage, index)
+        return math.cos(angle) > _UPRIGHT
+
+    def _split(self, text: str, first: int) -> list[Word]:
+        """Upright characters as words, divided where the base changes."""
+        words: list[Word] = []
+        for offset, character in enumerate(text):
+            self._read(first + offset)
+            box = self._box
+            word = Word(_clean(character), box.left, box.right, box.bottom, box.top - box.bottom, 0)
+            if words and abs(words[-1].base - word.base) < LINE_STEP * word.height:
+                words[-1] = words[-1]._replace(text=words[-1].text + word.text, right=word.right)
+            else:
+                words.append(word)
+        return [word for word in words if word.text]
+
+
+def _clean(text: str) -> str:
+    return text if text.isascii() and text.isprintable() else text.translate(_CHARACTERS)
 
 
 def _turn(right: float, up: float) -> int:
