@@ -138,7 +138,7 @@ def _best(exact: float | None, found: float | None) -> float | None:
 
 
 def _signed(number: float | None) -> str:
-    return NOTHING if number is None else f"{number:+.4f}"
+    return NOTHING if number is None else f"{round(number, 4) + 0.0:+.4f}"  # no minus before a zero
 
 
 def _number(number: float) -> str:
