@@ -7,9 +7,9 @@ walked. Names are never looked up in a live scope; calls, methods, comprehension
 Three outcomes:
 
 * a value, for literals, displays, arithmetic, comparisons, boolean and conditional expressions, indexing;
-* `Raised(name)`: Python's `eval` raises the exception of that name (`SyntaxError` for prose, `NameError` for bare
-  words, `TypeError` for `12 (2020)`, …);
-* `NotEvaluated(reason)`: only running code would tell, or the value would be enormous. Callers flag it.
+* `UpstreamError(name)`: Python's `eval` raises the exception of that name (`SyntaxError` for prose, `NameError` for
+  bare words, `TypeError` for `12 (2020)`, …);
+* `UnevaluatedError(reason)`: only running code would tell, or the value would be enormous. Callers flag it.
 
 The exception names are those of Python 3.11.
 """
@@ -24,28 +24,31 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
+from looseleaf.scoring.operations import BINARY, COMPARE, UNARY, built_items, integer_bits
+
 __all__ = [
     "MAX_BITS",
     "MAX_ITEMS",
     "MAX_SOURCE",
     "NamedObject",
-    "NotEvaluated",
-    "Raised",
+    "UnevaluatedError",
     "UnorderedSet",
+    "UpstreamError",
     "evaluate",
+    "flags_of",
 ]
 
 MAX_SOURCE: Final = 65_536
 """Longest text that is parsed, in characters; the official extractors are cut at 256 tokens."""
 
-MAX_BITS: Final = 400_000
+MAX_BITS: Final = 131_072
 """Bits that the products and powers of one text may have together; Python refuses to print more than 4,300 digits."""
 
 MAX_ITEMS: Final = 100_000
-"""Elements and characters that the repetitions of one text (`[0] * 9`) may build together."""
+"""Elements and characters that one text may build out of others (`[0] * 9`, `[0] + [1]`, slices) together."""
 
 
-class Raised(Exception):
+class UpstreamError(Exception):
     """Python's `eval` raises on this text; `name` is the name of the exception type."""
 
     def __init__(self, name: str) -> None:
@@ -53,7 +56,7 @@ class Raised(Exception):
         self.name = name
 
 
-class NotEvaluated(Exception):
+class UnevaluatedError(Exception):
     """The text needs live code (or more memory than an answer is worth), so it has no value here."""
 
     def __init__(self, reason: str) -> None:
@@ -61,51 +64,92 @@ class NotEvaluated(Exception):
         self.reason = reason
 
 
+_INERT_TYPES: Final = frozenset(
+    {
+        "builtin_function_or_method",
+        "function",
+        "method",
+        "module",
+        "type",
+        "NotImplementedType",
+        "Quitter",
+        "_Helper",
+        "_Printer",
+    }
+)
+
+
 class NamedObject:
     """Stands for an object that upstream's scope holds under a name, e.g. the built-in `max`.
 
     Attributes:
         type_name: name of the object's type upstream.
-        text: what `str()` of the object gives upstream, as far as that does not vary from run to run.
+        text: what `str()` of the object gives upstream; `None` = unknown here, or different from run to run.
     """
 
-    def __init__(self, type_name: str, text: str) -> None:
+    def __init__(self, type_name: str, text: str | None = None) -> None:
         self.type_name = type_name
         self.text = text
 
+    @property
+    def inert(self) -> bool:
+        """Whether the object is true, equals only itself, and has no operators, items or length."""
+        return self.type_name in _INERT_TYPES
+
+    def __bool__(self) -> bool:
+        if not self.inert:
+            raise UnevaluatedError(f"the truth of a {self.type_name} object is unknown")
+        return True
+
     def __repr__(self) -> str:
+        if self.text is None:
+            raise UnevaluatedError(f"the text of a {self.type_name} object is unknown")
         return self.text
 
 
-def evaluate(text: str, names: Mapping[str, object] | None = None) -> Any:
+def evaluate(text: str, names: Mapping[str, object], flags: list[str] | None = None) -> Any:
     """The value of `text`, as `eval(text)` would give it.
 
     Args:
         text: what a model or a data file wrote.
         names: what upstream's scope holds under which name: plain data or `NamedObject`.
+        flags: takes up what makes the value uncertain: names that were found, and sets whose order varies.
 
     Raises:
-        Raised: `eval` raises on this text.
-        NotEvaluated: the value depends on code that is not run, or is too large to build.
+        UpstreamError: `eval` raises on this text.
+        UnevaluatedError: the value depends on code that is not run, or is too large to build.
     """
     try:
         tree = _parse(text)
         _refuse_uncompilable(tree, text)
-        return _Walker(names or {}).value(tree)
+        return _Walker(names, [] if flags is None else flags).value(tree)
     except RecursionError:
-        raise NotEvaluated("nested too deeply") from None
+        raise UnevaluatedError("nested too deeply") from None
 
 
-# Constructs about which the parser or the compiler may warn: escapes, and a number that runs into a keyword.
-_MAY_WARN = re.compile(r"\\|[0-9a-fA-F_.](?:and|else|for|if|in|is|or|not)")
+def flags_of(text: str, names: Mapping[str, object]) -> tuple[str, ...]:
+    """What keeps the value of `text` from being certain; empty for plain literals and for what `eval` refuses."""
+    flags: list[str] = []
+    try:
+        evaluate(text, names, flags)
+    except UnevaluatedError as problem:
+        flags.append(problem.reason)
+    except UpstreamError:
+        return ()
+    return tuple(flags)
+
+
+# What the parser may warn about: escapes, and a number that runs into a keyword ("3.5in"). Only then are warnings
+# silenced, since that is a setting of the whole process.
+_MAY_WARN = re.compile(r"\\|0[xX]|[0-9.][jJ]?(?:and|else|for|if|in|is|or|not)")
 _WARNINGS_LOCK = threading.Lock()
 
 
 def _parse(text: str) -> ast.expr:
     if len(text) > MAX_SOURCE:
-        raise NotEvaluated(f"longer than {MAX_SOURCE} characters")
+        raise UnevaluatedError(f"longer than {MAX_SOURCE} characters")
     if "\0" in text:
-        raise Raised("ValueError")
+        raise UpstreamError("ValueError")
     source = text.lstrip(" \t")  # `eval` does this to a string before it parses it
     try:
         if not _MAY_WARN.search(source):
@@ -114,8 +158,7 @@ def _parse(text: str) -> ast.expr:
             warnings.simplefilter("ignore")
             return ast.parse(source, mode="eval").body
     except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
-        kind = "SyntaxError" if isinstance(error, SyntaxError) else type(error).__name__
-        raise Raised(kind) from None
+        raise UpstreamError(type(error).__name__) from None
 
 
 _SYNTAX_HINTS = ("yield", "await", "async", "=")
@@ -127,46 +170,15 @@ def _refuse_uncompilable(tree: ast.expr, text: str) -> None:
         return
     for node in ast.walk(tree):
         if isinstance(node, (ast.Yield, ast.YieldFrom, ast.Await)):
-            raise Raised("SyntaxError")
+            raise UpstreamError("SyntaxError")
         if isinstance(node, ast.comprehension) and node.is_async:
-            raise Raised("SyntaxError")
+            raise UpstreamError("SyntaxError")
         if isinstance(node, ast.Call):
             keywords = [keyword.arg for keyword in node.keywords if keyword.arg is not None]
             if len(set(keywords)) != len(keywords):
-                raise Raised("SyntaxError")
+                raise UpstreamError("SyntaxError")
 
 
-_BINARY: Final[dict[type[ast.operator], Callable[[Any, Any], Any]]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv,
-    ast.Mod: operator.mod,
-    ast.Pow: operator.pow,
-    ast.LShift: operator.lshift,
-    ast.RShift: operator.rshift,
-    ast.BitAnd: operator.and_,
-    ast.BitOr: operator.or_,
-    ast.BitXor: operator.xor,
-    ast.MatMult: operator.matmul,
-}
-_UNARY: Final[dict[type[ast.unaryop], Callable[[Any], Any]]] = {
-    ast.UAdd: operator.pos,
-    ast.USub: operator.neg,
-    ast.Invert: operator.invert,
-    ast.Not: operator.not_,
-}
-_COMPARE: Final[dict[type[ast.cmpop], Callable[[Any, Any], Any]]] = {
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-    ast.In: lambda item, container: item in container,
-    ast.NotIn: lambda item, container: item not in container,
-}
 _SINGLETONS = (None, True, False, ...)
 _NUMBERS = (int, float, complex)
 
@@ -174,8 +186,9 @@ _NUMBERS = (int, float, complex)
 class _Walker:
     """Walks one syntax tree in Python's order of evaluation."""
 
-    def __init__(self, names: Mapping[str, object]) -> None:
+    def __init__(self, names: Mapping[str, object], flags: list[str]) -> None:
         self._names = names
+        self._flags = flags
         self._bits_left = MAX_BITS
         self._items_left = MAX_ITEMS
 
@@ -192,24 +205,37 @@ class _Walker:
                     items.append(self.value(element))
             if isinstance(node, ast.List):
                 return items
-            return tuple(items) if isinstance(node, ast.Tuple) else _as_set(items)
+            return tuple(items) if isinstance(node, ast.Tuple) else self._as_set(items)
         method = getattr(self, f"_{type(node).__name__.lower()}", None)
         if method is None:
-            raise NotEvaluated(f"a {type(node).__name__} is not run")
+            raise UnevaluatedError(f"a {type(node).__name__} is not run")
         return method(node)
 
     @staticmethod
     def _iterated(value: Any) -> Iterable[Any]:
-        if isinstance(value, NamedObject):
-            raise NotEvaluated("unpacking a named object")
+        if isinstance(value, UnorderedSet):
+            return value.items
+        if isinstance(value, NamedObject) and not value.inert:
+            raise UnevaluatedError("unpacking a named object")
         return _guarded(list, value)  # type: ignore[no-any-return]
 
     def _name(self, node: ast.Name) -> Any:
         if node.id == "__debug__":
             return True
         if node.id not in self._names:
-            raise Raised("NameError")
+            raise UpstreamError("NameError")
+        self._flags.append(f"the name {node.id}")
         return self._names[node.id]
+
+    def _as_set(self, items: list[Any]) -> Any:
+        built = _guarded(set, items)
+        if all(map(_hashes_alike, items)):
+            return built
+        # Text is hashed with a seed that changes from process to process, and with it the order of a set; the order
+        # of writing stands in for it, so that a score does not change from run to run.
+        if len(built) > 1:
+            self._flags.append("the order of a set of texts")
+        return UnorderedSet(list(dict.fromkeys(items)))
 
     def _dict(self, node: ast.Dict) -> dict[Any, Any]:
         built: list[tuple[Any, Any]] = []
@@ -217,7 +243,7 @@ class _Walker:
             if key is None:
                 mapping = self.value(value)
                 if not isinstance(mapping, dict):
-                    raise Raised("TypeError")
+                    raise UpstreamError("TypeError")
                 built.extend(mapping.items())
             else:
                 built.append((self.value(key), self.value(value)))
@@ -236,25 +262,25 @@ class _Walker:
         return value
 
     def _combined(self, op: ast.operator, left: Any, right: Any) -> Any:
-        if isinstance(left, NamedObject) or isinstance(right, NamedObject):
-            if isinstance(op, (ast.BitOr, ast.BitAnd, ast.BitXor, ast.Sub)):
-                raise NotEvaluated("an operator on a named object")  # types and sets have some of these
-            raise Raised("TypeError")
-        if isinstance(op, ast.Mod) and isinstance(left, (str, bytes)):
-            raise NotEvaluated("string formatting is not run")
-        self._bits_left -= _bits(op, left, right)
-        self._items_left -= _items(op, left, right)
+        for operand in (left, right):
+            if isinstance(operand, NamedObject) and _may_have(op, operand):
+                raise UnevaluatedError("an operator on a named object")
+        if isinstance(op, ast.Mod) and isinstance(left, (str, bytes)) and str(left).count("%"):
+            raise UnevaluatedError("string formatting is not run")
+        self._spend(integer_bits(op, left, right), built_items(op, left, right))
+        return _guarded(BINARY[type(op)], left, right)
+
+    def _spend(self, bits: int, items: int) -> None:
+        self._bits_left -= bits
+        self._items_left -= items
         if self._bits_left < 0 or self._items_left < 0:
-            raise NotEvaluated("enormous")
-        return _guarded(_BINARY[type(op)], left, right)
+            raise UnevaluatedError("too large to build")
 
     def _unaryop(self, node: ast.UnaryOp) -> Any:
         operand = self.value(node.operand)
-        if isinstance(operand, NamedObject) and not isinstance(node.op, ast.Not):
-            raise Raised("TypeError")
         if isinstance(operand, bool) and isinstance(node.op, ast.Invert):
             operand = int(operand)  # the same value, without the warning of newer Pythons
-        return _guarded(_UNARY[type(node.op)], operand)
+        return _guarded(UNARY[type(node.op)], operand)
 
     def _boolop(self, node: ast.BoolOp) -> Any:
         stop_at = isinstance(node.op, ast.Or)
@@ -281,7 +307,7 @@ class _Walker:
 
     def _namedexpr(self, node: ast.NamedExpr) -> Any:
         self.value(node.value)
-        raise NotEvaluated("an assignment is not run")
+        raise UnevaluatedError("an assignment is not run")
 
     def _joinedstr(self, node: ast.JoinedStr) -> str:
         return "".join(str(self.value(part)) for part in node.values)
@@ -289,15 +315,17 @@ class _Walker:
     def _formattedvalue(self, node: ast.FormattedValue) -> str:
         value = self.value(node.value)
         if node.format_spec is not None or isinstance(value, NamedObject):
-            raise NotEvaluated("a format specification is not run")
+            raise UnevaluatedError("a format specification is not run")
         convert = {ord("r"): repr, ord("a"): ascii}.get(node.conversion, str)
         return _guarded(convert, value)  # type: ignore[no-any-return]
 
     def _subscript(self, node: ast.Subscript) -> Any:
         container = self.value(node.value)
         index = self.value(node.slice)
-        if isinstance(container, NamedObject):
-            raise NotEvaluated("indexing a named object")
+        if isinstance(container, NamedObject) and (not container.inert or container.type_name == "type"):
+            raise UnevaluatedError("indexing a named object")  # list[int] is a type
+        if isinstance(index, slice) and isinstance(container, (str, bytes, list, tuple)):
+            self._spend(0, len(container))
         return _guarded(operator.getitem, container, index)
 
     def _slice(self, node: ast.Slice) -> slice:
@@ -305,16 +333,22 @@ class _Walker:
         return slice(*(None if part is None else self.value(part) for part in parts))
 
     def _attribute(self, node: ast.Attribute) -> Any:
+        self._check_attribute(node)
+        raise UnevaluatedError("an attribute is not looked up")
+
+    def _check_attribute(self, node: ast.Attribute) -> None:
         owner = self.value(node.value)
-        if not isinstance(owner, NamedObject) and not hasattr(owner, node.attr):
-            raise Raised("AttributeError")
-        raise NotEvaluated("an attribute is not looked up")
+        if isinstance(owner, NamedObject):
+            raise UnevaluatedError("an attribute of a named object")
+        if not hasattr(owner, node.attr):
+            raise UpstreamError("AttributeError")
 
     def _call(self, node: ast.Call) -> Any:
-        try:
-            callable_upstream = isinstance(self.value(node.func), NamedObject)
-        except NotEvaluated:
-            callable_upstream = True
+        function: Any = None
+        if isinstance(node.func, ast.Attribute):
+            self._check_attribute(node.func)
+        else:
+            function = self.value(node.func)
         for argument in node.args:
             if isinstance(argument, ast.Starred):
                 self._iterated(self.value(argument.value))
@@ -322,14 +356,21 @@ class _Walker:
                 self.value(argument)
         for keyword in node.keywords:
             self.value(keyword.value)
-        if callable_upstream:
-            raise NotEvaluated("a call is not run")
-        raise Raised("TypeError")  # "12 (2020)": an int object is not callable
+        if isinstance(node.func, ast.Attribute) or isinstance(function, NamedObject):
+            raise UnevaluatedError("a call is not run")
+        raise UpstreamError("TypeError")  # "12 (2020)": an int object is not callable
+
+    def _lambda(self, node: ast.Lambda) -> NamedObject:
+        for default in (*node.args.defaults, *node.args.kw_defaults):
+            if default is not None:
+                self.value(default)
+        self._flags.append("a function, whose text varies")
+        return NamedObject("function")
 
     def _comprehension(self, node: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp) -> Any:
         # The first iterable is evaluated before anything else, so an unknown word there is a NameError.
         self._iterated(self.value(node.generators[0].iter))
-        raise NotEvaluated("a comprehension is not run")
+        raise UnevaluatedError("a comprehension is not run")
 
     _listcomp = _setcomp = _dictcomp = _generatorexp = _comprehension
 
@@ -338,20 +379,10 @@ def _guarded(function: Callable[..., Any], *arguments: Any) -> Any:
     """Apply a built-in to plain data; what it raises is what `eval` raises."""
     try:
         return function(*arguments)
-    except RecursionError:
+    except (RecursionError, UnevaluatedError):
         raise
     except Exception as error:
-        raise Raised(type(error).__name__) from None
-
-
-def _as_set(items: list[Any]) -> Any:
-    built = _guarded(set, items)
-    if all(map(_hashes_alike, items)):
-        return built
-    # Text is hashed with a seed that changes from process to process, and with it the order of a set; the order
-    # of writing stands in for it, so that a score does not change from run to run.
-    unique = list(dict.fromkeys(items))
-    return UnorderedSet(unique)
+        raise UpstreamError(type(error).__name__) from None
 
 
 def _hashes_alike(item: Any) -> bool:
@@ -368,45 +399,30 @@ class UnorderedSet(NamedObject):
         super().__init__("set", "{" + ", ".join(map(repr, items)) + "}")
         self.items = items
 
+    __hash__ = None  # type: ignore[assignment]  # as a set
 
-def _bits(op: ast.operator, left: Any, right: Any) -> int:
-    """Size in bits of the integer that an operation builds; 0 for operations that build none larger than their parts."""
-    if not (isinstance(left, int) and isinstance(right, int)):
-        return 0
-    if isinstance(op, ast.Mult):
-        return left.bit_length() + right.bit_length()
-    if isinstance(op, ast.Pow):
-        return left.bit_length() * max(right, 0) if abs(left) > 1 else 1
-    return left.bit_length() + max(right, 0) if isinstance(op, ast.LShift) else 0
+    def __bool__(self) -> bool:
+        return bool(self.items)
 
 
-def _items(op: ast.operator, left: Any, right: Any) -> int:
-    """Number of elements and characters that a repetition builds; 0 for other operations."""
-    if not isinstance(op, ast.Mult):
-        return 0
-    if isinstance(left, int):
-        left, right = right, left
-    if not (isinstance(left, (str, bytes, list, tuple)) and isinstance(right, int)):
-        return 0
-    return _weight(left) * max(right, 0)
-
-
-def _weight(value: Any) -> int:
-    """Number of characters and elements, nested ones counted each time that they are reached."""
-    if isinstance(value, (str, bytes)):
-        return len(value) + 1
-    if isinstance(value, dict):
-        return 1 + sum(_weight(item) for pair in value.items() for item in pair)
-    if isinstance(value, (list, tuple, set)):
-        return 1 + sum(map(_weight, value))
-    return 1
+def _may_have(op: ast.operator, operand: NamedObject) -> bool:
+    """Whether the object may have the operator; if not, applying it raises what it raises upstream."""
+    if isinstance(operand, UnorderedSet):
+        return isinstance(op, (ast.BitOr, ast.BitAnd, ast.BitXor, ast.Sub))
+    return not operand.inert or (operand.type_name == "type" and isinstance(op, ast.BitOr))
 
 
 def _compared(op: ast.cmpop, left: Any, right: Any) -> Any:
-    if isinstance(left, NamedObject) or isinstance(right, NamedObject):
-        raise NotEvaluated("comparing a named object")
+    if any(isinstance(side, NamedObject) and not side.inert for side in (left, right)):
+        raise UnevaluatedError("comparing a named object")
     if isinstance(op, (ast.Is, ast.IsNot)):
-        if not any(left is one or right is one for one in _SINGLETONS):
-            raise NotEvaluated("identity of two values")
-        return (left is right) is isinstance(op, ast.Is)
-    return _guarded(_COMPARE[type(op)], left, right)
+        return _identical(left, right) is isinstance(op, ast.Is)
+    return _guarded(COMPARE[type(op)], left, right)
+
+
+def _identical(left: Any, right: Any) -> bool:
+    if any(left is one or right is one for one in _SINGLETONS) or isinstance(left, NamedObject):
+        return left is right
+    if type(left) is type(right) and left == right:
+        raise UnevaluatedError("identity of two equal values")
+    return False

@@ -66,7 +66,7 @@ _EMAIL = re.compile(r"[a-zA-Z0-9._%+-]+@[a-zA-Z0-9.-]+\.[a-zA-Z]{2,}")
 
 
 def needs_exact_match(gold: str) -> bool:
-    """Whether a cleaned gold answer is compared by equality: URLs, code files, "page…", numbers, times, dates, e-mail."""
+    """Whether a cleaned gold answer must be equal: URL, code file, "page…", number, time, date, e-mail address."""
     return (
         "https://" in gold
         or gold.endswith((".py", "ipynb"))

@@ -24,16 +24,22 @@ Quirks, all reproduced:
 8. The breakdown's slices overlap: "Single-page" has the unanswerable rows with one evidence page (7 of 1,082) and
    "Cross-page" the answerable ones without any (12), so the slices sum to 1,089 of 1,082.
 
+9. Extraction takes the text before the first "Answer format:" and of it the piece after the first "Extracted
+   answer:", up to a second one; case matters and markdown stays in ("** 12"). Under `run_lvlm.py` any failure, the
+   scorer's own included, is the prediction "Failed to extract" with 0; under `run_api.py` it ends the whole run.
+
 Where the official function raises, `score` gives 0 and names the exception in `upstream_raises`. Text that `eval`
-would have to *run* (calls, comprehensions, objects by name) is never run: it scores 0, see `not_evaluated`.
+would have to *run* (calls, comprehensions, its own variables by name) is never run: it scores 0, see `flags`.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final, Literal, NamedTuple
 
 from looseleaf.score import Score
-from looseleaf.scoring.literals import NotEvaluated, Raised, evaluate
+from looseleaf.scoring.aggregates import AccF1, Slice, acc_and_f1
+from looseleaf.scoring.breakdowns import breakdown, partition
+from looseleaf.scoring.literals import UnevaluatedError, UpstreamError, evaluate, flags_of
 from looseleaf.scoring.matching import (
     anls,
     drop_parentheses,
@@ -42,8 +48,30 @@ from looseleaf.scoring.matching import (
     is_float,
     needs_exact_match,
 )
+from looseleaf.scoring.safe import safe
+from looseleaf.scoring.scopes import MMLONGBENCH_SCORER
 
-__all__ = ["clean", "score"]
+__all__ = [
+    "FAILED_TO_EXTRACT",
+    "AccF1",
+    "PipelineResult",
+    "Slice",
+    "acc_and_f1",
+    "breakdown",
+    "clean",
+    "flags",
+    "official_pipeline",
+    "parse_extraction",
+    "partition",
+    "safe",
+    "score",
+]
+
+FAILED_TO_EXTRACT: Final = "Failed to extract"
+"""Prediction that `run_lvlm.py` records when extraction or scoring fails."""
+
+EXTRACTOR_FAILED: Final = "Failed"
+"""What `eval/extract_answer.py` returns when the model server fails."""
 
 
 def score(gold: Any, prediction: Any, answer_format: str) -> Score:
@@ -59,9 +87,9 @@ def score(gold: Any, prediction: Any, answer_format: str) -> Score:
     """
     try:
         return Score(value=float(_score(gold, prediction, answer_format)))
-    except Raised as raised:
+    except UpstreamError as raised:
         return Score(value=0.0, upstream_raises=raised.name)
-    except NotEvaluated:
+    except UnevaluatedError:
         return Score(value=0.0)
     except Exception as error:
         # What the built-ins raise here, they raise in the official function: both make the same conversions.
@@ -109,7 +137,7 @@ def _score_text(gold: str, prediction: str) -> float:
 
 def _as_list(value: Any) -> list[Any]:
     if isinstance(value, str) and value.startswith("["):
-        value = evaluate(value)
+        value = evaluate(value, MMLONGBENCH_SCORER)
     return value if isinstance(value, list) else [value]
 
 
@@ -121,3 +149,71 @@ def _score_list(gold: list[Any], prediction: list[Any]) -> float:
     if is_float(golds[0]) or needs_exact_match(golds[0]):
         return "-".join(golds) == "-".join(predictions)
     return min(map(anls, golds, predictions))
+
+
+def flags(gold: Any, prediction: Any, answer_format: str) -> tuple[str, ...]:
+    """What in a list row upstream's `eval` would look up or run, so that the score here is not certain to be its own.
+
+    Empty for every row that consists of literals and arithmetic, and for rows on which `eval` raises.
+    """
+    if answer_format in ("Int", "Float", "Str", "None"):
+        return ()
+    texts = [value for value in (gold, prediction) if isinstance(value, str) and value.startswith("[")]
+    return tuple(flag for text in texts for flag in flags_of(text, MMLONGBENCH_SCORER))
+
+
+class PipelineResult(NamedTuple):
+    """What an official script records for one row.
+
+    Attributes:
+        prediction: the recorded prediction; `None` where the script ends with an exception.
+        value: the recorded score; `None` likewise.
+        upstream_raises: the exception that ends the script.
+    """
+
+    prediction: str | None
+    value: float | None
+    upstream_raises: str | None = None
+
+
+def parse_extraction(text: str) -> str:
+    """The short answer in an extractor's output (quirk 9).
+
+    Raises:
+        ValueError: the output has no "Extracted answer:" before its first "Answer format:".
+    """
+    _, mark, answer = text.partition("Answer format:")[0].partition("Extracted answer:")
+    if not mark:
+        raise ValueError('the extractor wrote no "Extracted answer:" before "Answer format:"')
+    return answer.partition("Extracted answer:")[0].strip()
+
+
+def official_pipeline(
+    extractor_text: str | None,
+    gold: Any,
+    answer_format: str,
+    script: Literal["run_lvlm", "run_api"] = "run_lvlm",
+) -> PipelineResult:
+    """What the official script records for an extractor's output.
+
+    Args:
+        extractor_text: the extractor's raw output; `None` = the extractor could not be reached.
+        gold: the gold answer.
+        answer_format: the row's answer format.
+        script: `run_lvlm` records failures as wrong; `run_api` ends on the first one.
+    """
+    text = EXTRACTOR_FAILED if extractor_text is None else extractor_text
+    try:
+        prediction = parse_extraction(text)
+    except ValueError:
+        return _failed("IndexError", script)
+    scored = score(gold, prediction, answer_format)
+    if scored.upstream_raises:
+        return _failed(scored.upstream_raises, script)
+    return PipelineResult(prediction, scored.value)
+
+
+def _failed(error: str, script: str) -> PipelineResult:
+    if script == "run_api":
+        return PipelineResult(None, None, error)
+    return PipelineResult(FAILED_TO_EXTRACT, 0.0)
