@@ -333,7 +333,7 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-def test_text_of_documents_is_shown_as_text(tmp_path: Path, text: str) -> None:
+def test_text_of_documents_is_text_in_markdown(tmp_path: Path, text: str) -> None:
     report = build_report(make_run(tmp_path / "run", question={"doc_type": text, "answer_format": text}))
     markdown = as_markdown(report)
     for line in markdown.splitlines():
@@ -344,7 +344,13 @@ def test_text_of_documents_is_shown_as_text(tmp_path: Path, text: str) -> None:
     columns = {len(re.findall(r"(?:^|[^\\])(?:\\\\)*\|", row)) for row in rows}
     assert len(rows) == 3, rows
     assert len(columns) == 1, rows
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_text_of_documents_is_text_on_the_terminal(tmp_path: Path, text: str) -> None:
+    """Neither rich markup nor escape sequences, which can rewrite the screen and its title."""
+    report = build_report(make_run(tmp_path / "run", question={"answer_format": text}))
     shown = terminal(report)
-    assert "\x1b" not in shown
-    if "[bold red]" in text:
-        assert "[bold red]loud[/bold red]" in shown
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f\x9b]", shown)
+    if text.startswith("["):
+        assert text in shown
