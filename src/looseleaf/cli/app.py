@@ -7,8 +7,10 @@ import sys
 import typer
 
 from looseleaf.cli.ask import ask
+from looseleaf.cli.data import data_app
 from looseleaf.cli.demo import demo
 from looseleaf.cli.evaluate import eval_, report, run, score
+from looseleaf.cli.simulate import simulate
 from looseleaf.cli.options import print_version
 from looseleaf.errors import LooseleafError, UserError
 
@@ -58,6 +60,8 @@ app.command("eval")(eval_)
 app.command("run")(run)
 app.command("score")(score)
 app.command("report")(report)
+app.command("simulate")(simulate)
+app.add_typer(data_app, name="data")
 
 
 def main() -> None:

@@ -29,6 +29,7 @@ def eval_(
     what: WhatArgument,
     data: o.DataOption = None,
     docs: o.DocsOption = None,
+    option: o.DataOptionOption = [],  # noqa: B006
     out: o.OutOption = None,
     policy: o.PolicyOption = "embedded",
     reader: o.ReaderOption = ["embedded"],  # noqa: B006  (typer copies defaults)
@@ -55,6 +56,7 @@ def eval_(
         what,
         data,
         docs,
+        option,
         policy,
         base_url,
         protocol,
@@ -76,6 +78,7 @@ def run(
     what: WhatArgument,
     data: o.DataOption = None,
     docs: o.DocsOption = None,
+    option: o.DataOptionOption = [],  # noqa: B006
     out: o.OutOption = None,
     policy: o.PolicyOption = "embedded",
     base_url: o.BaseUrlOption = None,
@@ -94,6 +97,7 @@ def run(
         what,
         data,
         docs,
+        option,
         policy,
         base_url,
         protocol,
@@ -157,6 +161,7 @@ def _run_config(
     what: str,
     data: Path | None,
     docs: Path | None,
+    option: list[str],
     policy: str,
     base_url: str | None,
     protocol: str,
@@ -173,7 +178,7 @@ def _run_config(
     from looseleaf.runner.config import RunConfig
 
     return RunConfig(
-        data=_data_config(what, data, docs),
+        data=_data_config(what, data, docs, option),
         policy=_spec(policy, base_url),
         protocol=named_protocol(protocol, max_turns=max_turns),
         retriever="gold-pages" if protocol == "ep-given" else retriever,
@@ -186,7 +191,7 @@ def _run_config(
     )
 
 
-def _data_config(what: str, data: Path | None, docs: Path | None) -> DataConfig:
+def _data_config(what: str, data: Path | None, docs: Path | None, option: list[str]) -> DataConfig:
     from looseleaf.benchmarks import canonical_name
     from looseleaf.runner.config import DataConfig
 
@@ -196,7 +201,7 @@ def _data_config(what: str, data: Path | None, docs: Path | None) -> DataConfig:
         return DataConfig(benchmark=what, path=str(docs))
     if data is None:
         raise ConfigError(f"The benchmark {what} needs its data folder; add --data DIR.")
-    return DataConfig(benchmark=canonical_name(what), path=str(data))
+    return DataConfig(benchmark=canonical_name(what), path=str(data), options=o.data_options(option))
 
 
 def _score_config(

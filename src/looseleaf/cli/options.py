@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from looseleaf import __version__
+from looseleaf.errors import ConfigError
 
 ROLE_HELP = "embedded, openai:MODEL, gguf:PATH or python:module:factory"
 
@@ -108,6 +109,27 @@ DataOption = Annotated[Path | None, typer.Option("--data", help="Data folder of 
 DocsOption = Annotated[
     Path | None, typer.Option("--docs", help="Folder of documents for one's own questions.")
 ]
+
+DataOptionOption = Annotated[
+    list[str],
+    typer.Option(
+        "--set",
+        metavar="NAME=VALUE",
+        help="Loader option, e.g. overlay=FILE or pages=official-30; may be given several times.",
+    ),
+]
+
+
+def data_options(given: list[str]) -> dict[str, Any]:
+    """Loader options from `NAME=VALUE` words.
+
+    Raises:
+        ConfigError: a word has no equals sign.
+    """
+    for word in given:
+        if "=" not in word:
+            raise ConfigError(f"--set {word} has no value; write it as NAME=VALUE.")
+    return dict(word.split("=", 1) for word in given)
 
 
 def print_version(wanted: bool) -> None:

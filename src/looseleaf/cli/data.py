@@ -1,0 +1,170 @@
+"""`looseleaf data`: what is there, what is broken, getting it, and whether two sets overlap."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from looseleaf.cli import options as o
+from looseleaf.errors import ConfigError, DataError
+
+if TYPE_CHECKING:
+    from looseleaf.benchmarks import CheckReport, QuestionSet
+
+__all__ = ["data_app"]
+
+data_app = typer.Typer(
+    help="Data sets: check what is there, fetch them, make documents, compare two sets.",
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+)
+
+BenchmarkArgument = Annotated[str, typer.Argument(help="A benchmark's name.")]
+JsonOption = Annotated[
+    Path | None, typer.Option("--json", help="Also write the result as JSON into this file.")
+]
+
+OVERLAP_EXIT = 1
+"""Exit status when two sets overlap."""
+
+
+@data_app.command("check")
+def check(
+    benchmark: BenchmarkArgument,
+    data: Annotated[Path, typer.Option("--data", help="Data folder of the benchmark.")],
+    json_path: JsonOption = None,
+    option: o.DataOptionOption = [],  # noqa: B006
+    documents: Annotated[bool, typer.Option(help="Open the documents too, not only the annotations.")] = True,
+) -> None:
+    """What of a benchmark is there, and what is wrong with it: counts, missing and broken documents, gold faults."""
+    from looseleaf.benchmarks import check as find_faults
+    from looseleaf.benchmarks import load_benchmark
+    from looseleaf.document import default_store
+
+    options = {**o.data_options(option), "require_documents": False}
+    report = find_faults(
+        load_benchmark(benchmark, data, **options), default_store(), open_documents=documents
+    )
+    _print_check(report)
+    if json_path is not None:
+        _write_json(json_path, report.to_json())
+
+
+def _print_check(report: CheckReport) -> None:
+    from rich.markup import escape
+    from rich.table import Table
+
+    from looseleaf.cli.console import console
+
+    out = console()
+    out.print(
+        f"[bold]{escape(str(report.data['name']))}[/bold] {escape(str(report.data['version']))}",
+        highlight=False,
+    )
+    counts = Table(show_header=False, show_edge=False)
+    for name, number in report.counts.items():
+        counts.add_row(name.replace("_", " "), str(number))
+    out.print(counts)
+    faults = Table("kind", "where", "", "what", show_edge=False)
+    for row in report.rows():
+        faults.add_row(*(escape(cell) for cell in row))
+    out.print(faults if report.faults else "Nothing is wrong.")
+    for note in report.data["notes"]:
+        out.print(f"[yellow]•[/yellow] {escape(str(note))}", highlight=False)
+
+
+@data_app.command("fetch")
+def fetch(
+    benchmark: BenchmarkArgument,
+    data: Annotated[Path, typer.Option("--data", help="Folder to fill.")],
+    documents: Annotated[bool, typer.Option(help="Fetch the documents too, which may be gigabytes.")] = True,
+    mirror: Annotated[
+        Path | None, typer.Option("--mirror", help="Copy from this folder instead of the network.")
+    ] = None,
+    endpoint: Annotated[str | None, typer.Option("--endpoint", help="Address of a Hub mirror.")] = None,
+) -> None:
+    """Download a benchmark; files that are there already are left alone."""
+    from looseleaf.benchmarks import fetch as download
+
+    report = download(benchmark, data, mirror=mirror, endpoint=endpoint, documents=documents)
+    typer.echo(f"{report.name}: {len(report.placed)} files placed in {data}, {len(report.kept)} were there.")
+    typer.echo(f"Licence: {report.licence}.")
+
+
+@data_app.command("overlap")
+def overlap(
+    train: Annotated[str, typer.Argument(help="Training set: a benchmark's name.")],
+    train_data: Annotated[Path, typer.Argument(help="Its data folder.")],
+    evaluation: Annotated[str, typer.Argument(help="Evaluation set: a benchmark's name.")],
+    evaluation_data: Annotated[Path, typer.Argument(help="Its data folder.")],
+    pages: Annotated[
+        bool, typer.Option(help="Also compare rendered pages; about 100 pages a second.")
+    ] = True,
+    json_path: JsonOption = None,
+) -> None:
+    """Whether a training set shares documents, pages or questions with an evaluation set; exit status 1 if so."""
+    from looseleaf.benchmarks import contamination, load_benchmark
+
+    report = contamination(
+        load_benchmark(train, train_data), load_benchmark(evaluation, evaluation_data), pages=pages
+    )
+    for row in report.rows():
+        typer.echo("  ".join(row))
+    if json_path is not None:
+        _write_json(json_path, report.to_json())
+    typer.echo("The sets do not overlap." if report.clean else f"{len(report.overlaps)} overlaps.")
+    if not report.clean:
+        raise typer.Exit(OVERLAP_EXIT)
+
+
+@data_app.command("leak")
+def leak(
+    benchmark: BenchmarkArgument,
+    data: Annotated[Path, typer.Option("--data", help="Data folder of the benchmark.")],
+    option: o.DataOptionOption = [],  # noqa: B006
+) -> None:
+    """What constant policies score: a protocol under which they do well leaks the answer.
+
+    `always` refuses every question. `without pages` refuses only where the set lists no gold pages, as a protocol
+    that shows the gold pages only would let any model do.
+    """
+    from looseleaf.benchmarks import load_benchmark
+
+    rows = _constant_scores(load_benchmark(benchmark, data, **o.data_options(option)))
+    typer.echo(f"{len(rows)} questions, official scorer, prediction 'Not answerable':")
+    always = sum(value for value, _ in rows) / len(rows)
+    informed = sum(value for value, has_pages in rows if not has_pages) / len(rows)
+    without = [value for value, has_pages in rows if not has_pages]
+    typer.echo(f"  always:         accuracy {100 * always:.1f}")
+    typer.echo(
+        f"  without pages:  accuracy {100 * informed:.1f}, on {len(without)} questions without gold pages"
+    )
+    if without and sum(without) == len(without):
+        typer.echo("  Whoever sees that a question has no gold page knows that it is unanswerable.")
+
+
+def _constant_scores(question_set: QuestionSet) -> list[tuple[float, bool]]:
+    from looseleaf.question import NOT_ANSWERABLE
+    from looseleaf.runner.scorers import default_rule
+
+    rule = default_rule(question_set.name)
+    scored = [
+        (rule(question, NOT_ANSWERABLE), bool(question.evidence_pages)) for question in question_set.runnable
+    ]
+    rows = [(score.value, has_pages) for score, has_pages in scored if score.value is not None]
+    if not rows:
+        raise DataError(
+            f"{question_set.name} has no gold answers here, so constant policies cannot be scored."
+        )
+    return rows
+
+
+def _write_json(path: Path, content: object) -> None:
+    import msgspec
+
+    try:
+        path.write_bytes(msgspec.json.format(msgspec.json.encode(content), indent=2) + b"\n")
+    except OSError as problem:
+        raise ConfigError(f"{path} cannot be written ({problem.strerror}); choose another file.") from problem
