@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import ConfigError, DocumentError
@@ -20,10 +21,11 @@ MAX_DPI = 1200
 """Highest render resolution; `MAX_PIXELS` and `MAX_SIDE` bind earlier on all but the smallest pages."""
 
 
+@dataclass(frozen=True, eq=False, repr=False, slots=True)
 class Document:
     """Facts about one document, and its pages. Pages are physical and 1-based.
 
-    Made by `Document.open`. Nothing changes after that; equal documents have equal `sha256`.
+    Made by `Document.open`; nothing changes after that.
 
     Attributes:
         doc_id: the caller's name of the document.
@@ -34,19 +36,14 @@ class Document:
         labels: printed page labels; `labels[i]` is page `i + 1`, whose number stands in for a missing label.
     """
 
-    __slots__ = ("_facts", "_source", "_store", "doc_id", "labels", "page_count", "path", "sha256")
-
-    def __init__(
-        self, doc_id: str, path: Path, source: Source, facts: DocumentFacts, store: PageStore
-    ) -> None:
-        self.doc_id = doc_id
-        self.path = path
-        self.sha256 = source.sha256
-        self.page_count = len(facts.pages)
-        self.labels = tuple(label or str(page) for page, label in enumerate(facts.labels, start=1))
-        self._source = source
-        self._facts = facts
-        self._store = store
+    doc_id: str
+    path: Path
+    sha256: str
+    page_count: int
+    labels: tuple[str, ...]
+    _source: Source
+    _facts: DocumentFacts
+    _store: PageStore
 
     @classmethod
     def open(
@@ -73,7 +70,10 @@ class Document:
         path = Path(path)
         store = store or default_store()
         source = find_source(path, first_index)
-        return cls(doc_id or path.name, path, source, store.facts(source, str(path)), store)
+        facts = store.facts(source, str(path))
+        labels = tuple(label or str(page) for page, label in enumerate(facts.labels, start=1))
+        name = doc_id or path.name
+        return cls(name, path, source.sha256, len(facts.pages), labels, source, facts, store)
 
     def __repr__(self) -> str:
         return f"Document({self.doc_id!r}, {self.page_count} pages, sha256 {self.sha256[:8]}…)"
