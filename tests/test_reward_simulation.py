@@ -415,6 +415,9 @@ def test_the_command_on_a_run(tmp_path: Path) -> None:
         {"sweeps": ["beta=x"]},
         {"sweeps": [], "quantity": "fun"},
         {"form": "yaml"},
+        {"sweeps": [], "scale": "std"},
+        {"sweeps": [], "ddof": 2},
+        {"eps": -1.0},
         {"run": Path("no-such-run")},
     ],
 )

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from looseleaf.errors import ConfigError
 
-__all__ = ["ADVANTAGE_EPS", "GroupAdvantages", "Scale", "group_advantages"]
+__all__ = ["ADVANTAGE_EPS", "GroupAdvantages", "Scale", "check_options", "group_advantages"]
 
 ADVANTAGE_EPS = 1e-6
 """ε beside the standard deviation (AWM, reward and advantage)."""
@@ -90,7 +90,8 @@ def group_advantages(
         ConfigError: the lengths differ, a reward is infinite, or an option is not one of the above.
     """
     values = np.asarray(rewards, dtype=np.float64)
-    _check(values, groups, eps, ddof, scale)
+    check_options(eps, ddof, scale)
+    _check(values, groups)
     group, n_groups = _indices(groups)
     scored = ~np.isnan(values)
     if scored.all():
@@ -177,13 +178,21 @@ def _without_gaps(indices: Indices, n_labels: int) -> tuple[Indices, int]:
     return (np.cumsum(present) - 1)[indices], n_groups
 
 
-def _check(rewards: Floats, groups: Any, eps: float, ddof: int, scale: str) -> None:
+def _check(rewards: Floats, groups: Any) -> None:
     if rewards.ndim != 1 or len(rewards) != len(groups):
         raise ConfigError(
             f"There are {rewards.size} rewards and {len(groups)} group labels; give one label for each reward."
         )
     if np.isinf(rewards).any():
         raise ConfigError("A reward is infinite; use None or NaN for a trajectory that is not scored.")
+
+
+def check_options(eps: float, ddof: int, scale: str) -> None:
+    """Refuse options that no advantage is defined for.
+
+    Raises:
+        ConfigError: they cannot be used.
+    """
     if ddof not in (0, 1) or scale not in ("group", "batch", "none") or not eps >= 0:
         raise ConfigError(
             f"ddof = {ddof}, scale = {scale!r} and eps = {eps} do not go together; "

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from looseleaf.errors import ConfigError
-from looseleaf.reward.advantages import ADVANTAGE_EPS, Scale
+from looseleaf.reward.advantages import ADVANTAGE_EPS, Scale, check_options
 from looseleaf.reward.outcome import CELLS
 from looseleaf.reward.simulation.mixture import Mixture
 
@@ -71,8 +71,9 @@ def expected(
         scale: as in `group_advantages`; `batch` takes the deviation of an endless batch.
 
     Raises:
-        ConfigError: the group is too small or too large.
+        ConfigError: the group is too small or too large, or an option cannot be used.
     """
+    check_options(eps, ddof, scale)
     rewards = np.asarray(table, dtype=np.float64)
     counts = _compositions(group_size)
     probability = _probabilities(mixture, group_size)
