@@ -23,6 +23,10 @@ NO_MATCH = "No page matches this query. Try other words, or fetch a page by its 
 NO_TEXT = "No page matches: this document has no text layer to search. Fetch a page by its number."
 NOTE_FIRST = "Refused: write a note about the pages that you were shown before you do anything else."
 NOTED = "Noted."
+TOO_LATE = "Refused: this was the last turn, so no page can be shown any more; only an answer would have counted."
+LOOKS = frozenset({"search", "fetch"})
+"""Actions that show pages. In the last turn they would show pages that the policy never gets to see, which are not
+*shown*; ALDEN's six generations are likewise at most five tool calls and an answer (gipplab/ALDEN @ 8a0d3d4)."""
 PAGE_DIGITS = 11
 """Longest page number that is taken for one, in digits: more than any document has, less than storage can hold."""
 
@@ -215,6 +219,8 @@ class Environment:
             return self._malformed(turn)
         if self._note_due and action.name != "note":
             raise _RefusedError(NOTE_FIRST)
+        if action.name in LOOKS and self._turn >= self._protocol.max_turns:
+            raise _RefusedError(TOO_LATE)
         return _ACTIONS[action.name](self, action.arguments)
 
     def _malformed(self, turn: PolicyTurn) -> Observation:
