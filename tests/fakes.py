@@ -109,8 +109,8 @@ def pdf_bytes(*texts: str, password: str | None = None) -> bytes:
 
 EMPTY_PDF = (
     b"%PDF-1.4\n1 0 obj\n<</Type/Catalog/Pages 2 0 R>>\nendobj\n2 0 obj\n<</Type/Pages/Kids[]/Count 0>>\nendobj\n"
-    b"xref\n0 3\n0000000000 65535 f \n0000000009 00000 n \n0000000056 00000 n \n"
-    b"trailer\n<</Size 3/Root 1 0 R>>\nstartxref\n106\n%%EOF\n"
+    b"xref\n0 3\n0000000000 65535 f \n0000000009 00000 n \n0000000054 00000 n \n"
+    b"trailer\n<</Size 3/Root 1 0 R>>\nstartxref\n100\n%%EOF\n"
 )
 
 CITIES = {
