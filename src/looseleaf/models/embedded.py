@@ -13,7 +13,7 @@ from looseleaf.memory import WorkingMemory
 from looseleaf.models.extractive.candidate import Candidate, Passage
 from looseleaf.models.extractive.engine import answer
 from looseleaf.models.extractive.notes import NoteStyle, write
-from looseleaf.models.extractive.plan import planned_actions
+from looseleaf.models.extractive.plan import next_action
 from looseleaf.models.extractive.query import analyse
 from looseleaf.question import NOT_ANSWERABLE
 from looseleaf.roles import Action, NoteWriting, Policy, PolicyTurn, PolicyView, Reading
@@ -101,7 +101,7 @@ def _text(candidate: Candidate | None) -> str:
 
 
 def _best(view: PolicyView) -> Candidate | None:
-    return answer(view.question, _passages(view, view.shown_pages))
+    return answer(view.question, _passages(view, view.shown_pages), view.page_count)
 
 
 def _passages(view: PolicyView, pages: Iterable[int]) -> tuple[Passage, ...]:
@@ -123,10 +123,17 @@ def _note_due(view: PolicyView) -> bool:
 
 
 def _next_look(view: PolicyView) -> Action | None:
-    """The first planned action that was not taken yet, if there are turns for it and for what must follow."""
+    """The next planned look, if there are turns for it and for what must follow."""
     notes = view.protocol.memory != "none" and view.protocol.note_turn == "own"
     if view.turns_left < (3 if notes else 2) or "search" not in view.protocol.actions:
         return None
-    taken = [turn.action for turn, _ in view.history]
-    plan = planned_actions(analyse(view.question), view.page_count)
-    return next((action for action in plan if action not in taken), None)
+    taken = [turn.action for turn, _ in view.history if turn.action is not None]
+    return next_action(analyse(view.question), view.page_count, taken, _first_hits(view))
+
+
+def _first_hits(view: PolicyView) -> tuple[int, ...]:
+    """Pages of the first search for the question itself; already shown ones are skipped by nobody."""
+    for turn, observation in view.history:
+        if turn.action is not None and turn.action.name == "search" and observation.shown:
+            return observation.shown
+    return ()

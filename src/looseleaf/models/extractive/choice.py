@@ -17,6 +17,7 @@ __all__ = ["choice_candidates"]
 LEAST_COVERAGE: Final = 0.35
 LEAST_SUPPORT: Final = 0.6
 """Share of a yes-no question that one sentence must hold to be said to confirm it."""
+CONFIRMED: Final = 0.9
 _HIGHER: Final = re.compile(
     r"\b(?:more|higher|larger|greater|bigger|longer|later|most|highest)\b", re.IGNORECASE
 )
@@ -81,11 +82,14 @@ def _by_mention(pool: Pool) -> Iterator[Candidate]:
 
 def _confirmed(pool: Pool) -> Iterator[Candidate]:
     """Yes where a sentence holds most of the question, no where that sentence negates it."""
+    asked_small = all(option.islower() for option in pool.query.options) and bool(pool.query.options)
     for page, model in pool.pages():
         for sentence in model.sentences:
             coverage = pool.coverage(sentence.stems)
-            if coverage >= LEAST_SUPPORT:
+            if coverage >= LEAST_SUPPORT and sentence.whole:
                 negated = bool(_NEGATION.search(sentence.text)) != bool(_NEGATION.search(pool.query.text))
+                text = "No" if negated else "Yes"
+                score = CONFIRMED * coverage * pool.page_factor(page)
                 yield Candidate(
-                    "No" if negated else "Yes", page, sentence.text, 0.8 * coverage, "yes-no", computed=True
+                    text.lower() if asked_small else text, page, sentence.text, score, "yes-no", computed=True
                 )

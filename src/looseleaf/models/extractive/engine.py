@@ -17,12 +17,12 @@ from looseleaf.models.extractive.finance import MEASURE_WORDS, finance_candidate
 from looseleaf.models.extractive.keyed import keyed_candidates
 from looseleaf.models.extractive.lists import list_candidates
 from looseleaf.models.extractive.lookup import fact_candidates
-from looseleaf.models.extractive.number import parse_number, plain
 from looseleaf.models.extractive.pool import Pool
-from looseleaf.models.extractive.query import Kind, Query, analyse
+from looseleaf.models.extractive.query import Query, analyse
 from looseleaf.models.extractive.sentences import sentence_candidates
 from looseleaf.models.extractive.structure import structure_candidates
 from looseleaf.models.extractive.tables import table_candidates
+from looseleaf.models.extractive.writing import written
 
 __all__ = ["answer", "candidates"]
 
@@ -92,7 +92,7 @@ def _enumerated(query: Query, passages: Sequence[Passage]) -> list[Candidate]:
         found = sorted(_direct(single, passages), key=lambda c: -c.score)
         if not found:
             return []
-        best.append(msgspec.structs.replace(found[0], text=_written(single, found[0])))
+        best.append(msgspec.structs.replace(found[0], text=written(single, found[0])))
     if best[0].text == best[1].text:
         return []
     evidence = "; ".join(one.evidence for one in best)
@@ -139,17 +139,4 @@ def answer(question: str, passages: Sequence[Passage], page_count: int | None = 
     if not found or found[0].score < LEAST_SUPPORT:
         return None
     best = found[0]
-    return best if best.computed else msgspec.structs.replace(best, text=_written(analyse(question), best))
-
-
-def _written(query: Query, found: Candidate) -> str:
-    """The answer in the form that the question asks for."""
-    number = parse_number(found.text)
-    if number is None or query.kind in {Kind.YEAR, Kind.DATE, Kind.TIME, Kind.PHONE, Kind.IDENTIFIER}:
-        return found.text
-    value = abs(number.value) if number.text.startswith("(") else number.value
-    scale = number.scale if number.scale != 1.0 else found.scale
-    if scale != query.form.scale and query.form.scale != 1.0 and scale != 1.0:
-        value = value * scale / query.form.scale
-    digits = plain(value, query.form.decimals if number.unit != "%" else None)
-    return digits + "%" if number.unit == "%" else digits
+    return best if best.computed else msgspec.structs.replace(best, text=written(analyse(question), best))

@@ -34,6 +34,8 @@ def keyed_candidates(pool: Pool) -> Iterator[Candidate]:
             yield from _key_value(pool, page, model, line)
             yield from _numbered_title(pool, page, model, line)
             yield from _coded(pool, page, model, line)
+    if _STANDS_FOR.search(pool.query.text):
+        yield from _expansions(pool)
     if len(pool.query.labels) > 1 and pool.query.form.listed:
         yield from _titles(pool)
 
@@ -123,3 +125,57 @@ def _with_next_line(model: PageModel, line: Line, title: str) -> str:
     if following is not None and following.text[0].islower() and title[-1] not in ".:":
         return f"{title} {following.text}"
     return title.strip(" .")
+
+
+_STANDS_FOR: Final = re.compile(
+    r"\bstand(?:s|ing)? for\b|\babbreviation\b|\bacronym\b|\bfull (?:name|form)\b", re.IGNORECASE
+)
+EXPANSION: Final = 0.9
+
+
+def _expansions(pool: Pool) -> Iterator[Candidate]:
+    """The words that an abbreviation of the question stands for: "National Laboratory (NL)", "NL (National …)"."""
+    for short in (name for name in pool.query.names if name.isupper() and len(name) > 1):
+        for passage in pool.passages:
+            text = " ".join(passage.text.split())
+            for match in re.finditer(rf"\b{re.escape(short)}\b", text):
+                words = _initials_before(text[: match.start()], short) or _initials_after(
+                    text[match.end() :], short
+                )
+                if words:
+                    evidence = f"{short} stands for {words}"
+                    yield Candidate(
+                        words, passage.page, evidence, EXPANSION, "keyed:abbreviation", computed=True
+                    )
+
+
+def _initials_before(text: str, short: str) -> str:
+    """The words right before "(SHORT" whose initials it is."""
+    if not text.rstrip().endswith("("):
+        return ""
+    return _with_initials(text.rstrip(" (").split(), short, from_end=True)
+
+
+def _initials_after(text: str, short: str) -> str:
+    match = re.match(r"\s*[(:–—=-]+\s*(?:stands for |is )?", text)
+    return (
+        _with_initials(re.split(r"[),.;]", text[match.end() :])[0].split(), short, from_end=False)
+        if match
+        else ""
+    )
+
+
+def _with_initials(words: list[str], short: str, *, from_end: bool) -> str:
+    """The shortest run of words at one end whose capital initials spell the abbreviation."""
+    for size in range(len(short), len(short) + MOST_SMALL_WORDS + 1):
+        part = words[-size:] if from_end else words[:size]
+        initials = "".join(
+            word[0] for piece in part for word in piece.split("-") if word and word[0].isupper()
+        )
+        if len(part) == size and initials.upper() == short and part[0][0].isupper():
+            return " ".join(part)
+    return ""
+
+
+MOST_SMALL_WORDS: Final = 3
+"""Small words ("of", "the") that an abbreviation may leave out."""

@@ -20,6 +20,10 @@ LEAST_COVERAGE: Final = 0.3
 MOST_ITEMS: Final = 40
 RIGHT_LENGTH: Final = 1.25
 WRONG_LENGTH: Final = 0.5
+PLAIN: Final = 0.9
+LEAST_PLAIN: Final = 0.45
+MOST_PLAIN: Final = 15
+SHORT_ITEM: Final = 8
 INLINE: Final = 0.85
 """Factor for items inside a sentence, which are easily clauses."""
 NO_FOCUS: Final = 0.75
@@ -55,6 +59,8 @@ class Listing(msgspec.Struct, frozen=True):
 
 def list_candidates(pool: Pool) -> Iterator[Candidate]:
     """One candidate for each listing, where the question asks for a list."""
+    if pool.query.ordinal and not pool.query.form.listed:
+        yield from _nth(pool)
     if not pool.query.form.listed:
         return
     for listing in listings(pool):
@@ -67,6 +73,16 @@ def list_candidates(pool: Pool) -> Iterator[Candidate]:
             f"list:{listing.kind}",
             computed=True,
         )
+
+
+def _nth(pool: Pool) -> Iterator[Candidate]:
+    """The item at the place in a list that the question names."""
+    for listing in listings(pool)[:6]:
+        place = pool.query.ordinal
+        if listing.kind != "inline" and -1 <= place <= len(listing.items):
+            text = listing.items[place - 1 if place > 0 else -1]
+            evidence = f"{listing.introduction.rstrip(':')}, item {place}: {text}"
+            yield Candidate(text, listing.page, evidence, listing.score, f"nth:{listing.kind}", computed=True)
 
 
 def written_list(items: Sequence[str]) -> str:
@@ -85,6 +101,8 @@ def listings(pool: Pool) -> list[Listing]:
     for page, model in pool.pages():
         found += _marked(pool, page, model)
         found += _subsections(pool, page, model)
+        found += _plain(pool, page, model)
+        found += _named(pool, page, model)
         found += [listing for sentence in model.sentences for listing in _inline(pool, page, model, sentence)]
     for passage in pool.passages:
         found += _labels(pool, passage.page, passage.text)
@@ -172,6 +190,56 @@ def _introduction(lines: tuple[Line, ...], start: int) -> str:
         before is not None and before.kind == "text" and before.text[-1] not in ".:?!" and line.kind == "text"
     )
     return f"{before.text} {line.text}" if before is not None and same else line.text
+
+
+def _plain(pool: Pool, page: int, model: PageModel) -> Iterator[Listing]:
+    """Short lines without any mark under a heading that covers the question."""
+    lines = model.lines
+    for line in lines:
+        coverage = (
+            pool.coverage(line.stems)
+            if line.kind in {"heading", "text"} and len(line.text.split()) <= SHORT_ITEM
+            else 0.0
+        )
+        if coverage < LEAST_PLAIN:
+            continue
+        items: list[str] = []
+        for below in lines[line.index + 1 :]:
+            if not _is_short_item(below) or (pool.query.wanted and len(items) == pool.query.wanted):
+                break
+            items.append(below.text)
+        if 2 <= len(items) <= MOST_PLAIN:
+            yield Listing(page, tuple(items), line.text, PLAIN * coverage * pool.page_factor(page), "plain")
+
+
+def _is_short_item(line: Line) -> bool:
+    words = line.text.split()
+    return (
+        line.kind in {"heading", "text"}
+        and len(words) <= SHORT_ITEM
+        and line.text[0].isupper()
+        and line.text[-1] not in ".:,;"
+        and "\t" not in line.text
+    )
+
+
+def _named(pool: Pool, page: int, model: PageModel) -> Iterator[Listing]:
+    """Heads of paragraphs that start with a name and a colon or dash, under one heading."""
+    by_heading: dict[int, list[str]] = {}
+    for sentence in model.sentences:
+        match = _HEAD.match(sentence.text)
+        if (
+            match
+            and match[0].rstrip()[-1] in ":–—-"
+            and len(match[1].split()) <= SHORT_ITEM
+            and match[1][0].isupper()
+        ):
+            by_heading.setdefault(model.headings[sentence.line], []).append(match[1])
+    for heading, items in by_heading.items():
+        text = model.lines[heading].text if heading >= 0 else ""
+        coverage = pool.coverage(stem_set(text))
+        if 2 <= len(items) <= MOST_PLAIN and coverage >= LEAST_COVERAGE:
+            yield Listing(page, tuple(items), text, PLAIN * coverage * pool.page_factor(page), "named")
 
 
 def _subsections(pool: Pool, page: int, model: PageModel) -> Iterator[Listing]:

@@ -2,27 +2,57 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Final
+
 from looseleaf.models.extractive.finance import STATEMENT_SEARCHES, measure_of
 from looseleaf.models.extractive.query import Kind, Query
+from looseleaf.models.extractive.structure import AUTHORS, TITLE
 from looseleaf.roles import Action
 
-__all__ = ["MAX_FETCHES", "planned_actions"]
+__all__ = ["MAX_FETCHES", "next_action"]
 
-MAX_FETCHES = 4
-"""Pages named in the question that are opened one by one before searching."""
-
-
-def planned_actions(query: Query, page_count: int) -> list[Action]:
-    """Pages that the question names, then searches: its wording, its names and phrases, its focus."""
-    fetches = [Action.fetch(page) for page in query.pages if page <= page_count][:MAX_FETCHES]
-    statements = STATEMENT_SEARCHES if measure_of(query) is not None else ()
-    queries = [*statements, query.text, *_rewritten(query)]
-    unique = dict.fromkeys(" ".join(text.split()) for text in queries if text.strip())
-    return fetches + [Action.search(text) for text in unique]
+MAX_FETCHES: Final = 5
+"""Pages named in the question that are opened one by one."""
+HINTS: Final = {
+    Kind.EMAIL: "email e-mail contact prepared by",
+    Kind.PHONE: "phone telephone tel contact fax",
+    Kind.URL: "website visit www http https",
+}
+"""Words that stand near things which a lexical search cannot name."""
 
 
-def _rewritten(query: Query) -> list[str]:
+def next_action(query: Query, page_count: int, taken: list[Action], first_hits: tuple[int, ...]) -> Action | None:
+    """The first planned action that was not taken yet, or `None`.
+
+    Args:
+        query: the question, taken apart.
+        page_count: pages of the document.
+        taken: actions so far.
+        first_hits: pages that the first search showed, best first.
+    """
+    return next((action for action in _plan(query, page_count, first_hits) if action not in taken), None)
+
+
+def _plan(query: Query, page_count: int, first_hits: tuple[int, ...]) -> Iterator[Action]:
+    """Named pages, the wording, its key words, the neighbours of the best page, its weightier words."""
+    for page in [page for page in query.pages if page <= page_count][:MAX_FETCHES]:
+        yield Action.fetch(page)
+    if TITLE.search(query.text) or AUTHORS.search(query.text):
+        yield Action.fetch(1)
+    if measure_of(query) is not None:
+        yield from map(Action.search, STATEMENT_SEARCHES)
+    yield Action.search(query.text)
     labels = " ".join(f"{name} {number}" for name, number in query.labels)
-    strong = [root for root, weight in query.terms.items() if weight >= 1.0]
+    hint = HINTS.get(query.kind, "")
     key = " ".join([*query.quotes, *query.names, *query.focus])
-    return [labels, key, " ".join(strong)] if query.kind is not Kind.PAGE else [key]
+    for text in (labels, hint, key):
+        if text.strip():
+            yield Action.search(" ".join(text.split()))
+    for page in first_hits[:1]:
+        for neighbour in (page + 1, page - 1):
+            if 1 <= neighbour <= page_count:
+                yield Action.fetch(neighbour)
+    strong = " ".join(root for root, weight in query.terms.items() if weight >= 1.0)
+    if strong:
+        yield Action.search(strong)

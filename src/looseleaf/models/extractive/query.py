@@ -76,6 +76,7 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
     """A question, taken apart.
 
     Attributes:
+        raw: the question as asked.
         text: the question without its instructions on how to write the answer.
         kind: the sort of answer.
         operation: what to do with the values found.
@@ -89,9 +90,11 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
         pages: physical pages that the question names.
         labels: `("figure", 3)`-like references.
         options: the alternatives of an either-or question.
+        ordinal: place in a list that the question names ("the *second* objective"), -1 for the last, or 0.
         wanted: number of items asked for ("the *three* reasons"), or 0.
     """
 
+    raw: str
     text: str
     kind: Kind
     operation: Operation
@@ -106,6 +109,7 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
     labels: tuple[tuple[str, int], ...]
     options: tuple[str, ...]
     wanted: int
+    ordinal: int = 0
 
 
 _INSTRUCTION: Final = re.compile(
@@ -358,10 +362,10 @@ _YES_NO: Final = re.compile(
 
 
 def _kind(text: str, options: tuple[str, ...]) -> Kind:
+    if {option.lower() for option in options} == {"yes", "no"} or _YES_NO.match(text):
+        return Kind.YES_NO
     if options:
         return Kind.CHOICE
-    if _YES_NO.match(text):
-        return Kind.YES_NO
     for kind, pattern in _KINDS:
         if pattern.search(text):
             return kind
@@ -408,6 +412,8 @@ def _operation(text: str) -> Operation:
 
 def _options(text: str, told: str, quotes: tuple[str, ...]) -> tuple[str, ...]:
     directed = _quotes(told) if re.search(r"directly|either|answer ['\"‘“]", told, re.IGNORECASE) else ()
+    if re.search(r"answer ['\"‘“]?y[es]{2}['\"’”]? or ['\"‘“]?no", f"{text} {told}", re.IGNORECASE):
+        return ("yes", "no")
     if len(directed) >= 2:
         return directed
     match = re.search(
@@ -429,13 +435,31 @@ def _wanted(text: str) -> int:
     return value if value and value > 1 else 0
 
 
+_PLACE: Final = re.compile(
+    r"\bthe (\d{1,2}(?:st|nd|rd|th)|first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|last|final)\s+"
+    r"(?!page|slide|figure|fig|table|chart|column|row|half|quarter|time|largest|highest|smallest|lowest|most|cover|two|three|four|\d)[a-z]",
+    re.IGNORECASE,
+)
+
+
+def _ordinal(text: str) -> int:
+    match = _PLACE.search(text)
+    if match is None:
+        return 0
+    return -1 if match[1].lower() in {"last", "final"} else ordinal_word(match[1]) or 0
+
+
 def _is_listed(text: str, form: Form, wanted: int) -> bool:
-    plural = re.search(
-        r"\b(?:what|which) are\b|\b(?:what|which) (?:\w+ )?\w+s (?:are|were|have|do)\b|^list\b|^enumerate\b",
-        text,
-        re.I,
-    )
-    return form.listed or wanted > 1 or bool(plural)
+    return form.listed or wanted > 1 or bool(_PLURAL.search(text))
+
+
+_PLURAL: Final = re.compile(
+    r"\b(?:what|which|who) are\b|\b(?:what|which) (?:(?!is|was|does|did|do|has|the|of|in)[\w-]+ ){0,2}"
+    r"(?!(?:this|was|is|does|has)\b)\w{2,}(?<![sui])s\b(?! (?:is|was|does|has)\b)|^list\b|^enumerate\b"
+    r"|\btell me all\b|\bsub-?sections? .*\binclude\b",
+    re.IGNORECASE,
+)
+"""Wordings that ask for several things."""
 
 
 @lru_cache(maxsize=512)
@@ -448,6 +472,7 @@ def analyse(question: str) -> Query:
     options = _options(text, told, quotes)
     wanted = _wanted(text)
     return Query(
+        raw=question,
         text=text,
         kind=_kind(text, options),
         operation=_operation(text),
@@ -462,4 +487,5 @@ def analyse(question: str) -> Query:
         labels=_labels(text),
         options=options,
         wanted=wanted,
+        ordinal=_ordinal(text),
     )

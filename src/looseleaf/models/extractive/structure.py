@@ -13,19 +13,25 @@ from looseleaf.models.extractive.query import Kind
 from looseleaf.models.extractive.span import find_spans, name_spans
 from looseleaf.models.extractive.words import stem, stem_set, tokens
 
-__all__ = ["structure_candidates"]
+__all__ = ["AUTHORS", "TITLE", "structure_candidates"]
 
 SOLE_SPAN: Final = 0.7
 """Score of the only e-mail address, web address or telephone number of the pages, where one is asked for."""
+SAME_PAGE: Final = 0.9
+"""Share of the best page's score from which on a page belongs to the list too."""
 FIRST_PAGE: Final = 1
 OPENING_LINES: Final = 12
 LEAST_COVERAGE: Final = 0.35
 _RARE: Final = frozenset({Kind.EMAIL, Kind.PHONE, Kind.URL})
-_TITLE: Final = re.compile(
+TITLE: Final = re.compile(
     r"\b(?:title|name) of (?:the|this) (?:document|paper|report|book|article|presentation|brochure|guide|study|manual)\b",
     re.I,
 )
-_AUTHORS: Final = re.compile(r"\bauthors?\b|\bwho (?:wrote|prepared|created|published)\b", re.IGNORECASE)
+_DOCUMENT_DATE: Final = re.compile(
+    r"\bdate of (?:the|this) (?:document|report|letter|paper|slide|presentation|filing)\b|\bdate\b.*\b(?:published|issued|released)\b",
+    re.I,
+)
+AUTHORS: Final = re.compile(r"\bauthors?\b|\bwho (?:wrote|prepared|created|published)\b", re.IGNORECASE)
 _BY: Final = re.compile(r"^(?:(?:written|prepared|authored|edited|published)\s+)?by:?\s+(.+)$", re.IGNORECASE)
 
 
@@ -33,16 +39,16 @@ def structure_candidates(pool: Pool) -> Iterator[Candidate]:
     """Candidates of all mechanisms that look at the document's make-up."""
     if pool.query.kind in _RARE:
         yield from _sole(pool)
-    if pool.query.kind is Kind.DATE and pool.query.pages:
+    if pool.query.kind is Kind.DATE and (pool.query.pages or _DOCUMENT_DATE.search(pool.query.text)):
         yield from _on_named_page(pool)
     if pool.query.kind is Kind.PAGE:
         yield from _pages(pool)
     if pool.query.kind is Kind.PERSON:
         yield from _titled(pool)
     for page, model in pool.pages():
-        if page == FIRST_PAGE and _TITLE.search(pool.query.text):
+        if page == FIRST_PAGE and TITLE.search(pool.query.text):
             yield from _title(page, model)
-        if page <= FIRST_PAGE + 2 and _AUTHORS.search(pool.query.text):
+        if page <= FIRST_PAGE + 2 and AUTHORS.search(pool.query.text):
             yield from _authors(pool, page, model)
 
 
@@ -63,7 +69,7 @@ def _sole(pool: Pool) -> Iterator[Candidate]:
 def _on_named_page(pool: Pool) -> Iterator[Candidate]:
     """Dates on the page that the question names."""
     for passage in pool.passages:
-        if passage.page in pool.query.pages:
+        if passage.page in (pool.query.pages or (FIRST_PAGE,)):
             for span in find_spans(passage.text, pool.query.kind)[:1]:
                 yield Candidate(
                     span.text, passage.page, f"Date on this page: {span.text}", 0.6, "structure:date"
@@ -71,17 +77,29 @@ def _on_named_page(pool: Pool) -> Iterator[Candidate]:
 
 
 def _pages(pool: Pool) -> Iterator[Candidate]:
-    """The page whose text covers the question best."""
+    """The page whose text covers the question best, or all pages with what is asked for."""
+    scored: list[tuple[float, int, str]] = []
     for page, model in pool.pages():
         best = max(
             (pool.coverage(s.stems, stem_set(model.heading(s.line))) for s in model.sentences), default=0.0
         )
-        whole = pool.coverage(model.stems)
-        score = 0.5 * best + 0.4 * whole
-        if score >= LEAST_COVERAGE:
-            yield Candidate(
-                str(page), page, f"Page {page}: {model.lines[0].text}", score, "structure:page", computed=True
-            )
+        score = 0.5 * best + 0.4 * pool.coverage(model.stems)
+        if score >= LEAST_COVERAGE and model.lines:
+            scored.append((score, page, model.lines[0].text))
+    for score, page, line in scored:
+        yield Candidate(str(page), page, f"Page {page}: {line}", score, "structure:page", computed=True)
+    if pool.query.form.listed and len(scored) > 1:
+        top = max(scored)[0]
+        pages = sorted(page for score, page, _ in scored if score >= SAME_PAGE * top)
+        text = str([_page_name(pool.query.raw, page) for page in pages])
+        evidence = f"Pages {', '.join(map(str, pages))}"
+        yield Candidate(text, pages[0], evidence, top, "structure:pages", computed=True)
+
+
+def _page_name(question: str, page: int) -> str:
+    """A page the way that the question's example names pages ("Page 2", "p2", 2)."""
+    match = re.search(r"\[\s*[\"'‘“]([A-Za-z]+ ?)\d+", question)
+    return f"{match[1]}{page}" if match else str(page)
 
 
 def _titled(pool: Pool) -> Iterator[Candidate]:
