@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from reportlab.pdfgen.canvas import Canvas
 
 from looseleaf.benchmarks import ContaminationReport, OverlapKind, QuestionSet, contamination, load_questions
-from looseleaf.benchmarks.page_hash import HASH_BYTES, SAME_PAGE_BITS, distances, page_hash
+from looseleaf.benchmarks.contamination import LOOK_AND_WORDS
+from looseleaf.benchmarks.page_hash import HASH_BYTES, differences, page_hash
 from looseleaf.document import Document, PageStore
 from looseleaf.errors import DataError
 from planted_data import write_jsonl, write_page_images, write_pdf
@@ -88,8 +89,8 @@ def test_the_same_page_in_a_file_made_anew(sides: tuple[Path, Path], store: Page
     (overlap,) = found.overlaps
     assert (overlap.kind, overlap.train, overlap.train_page) == (OverlapKind.PAGE, "alpha.pdf", 2)
     assert (overlap.evaluation, overlap.evaluation_page) == ("anew.pdf", 2)
-    assert overlap.bits is not None
-    assert overlap.bits <= SAME_PAGE_BITS
+    assert overlap.difference is not None
+    assert overlap.difference <= LOOK_AND_WORDS
 
 
 def test_the_same_look_with_other_words_is_another_page(tmp_path: Path, store: PageStore) -> None:
@@ -114,7 +115,7 @@ def test_the_same_look_with_other_words_is_another_page(tmp_path: Path, store: P
     hashes = [page_hash(document.image(1, dpi=36)) for document in (left, right)]
     assert hashes[0] is not None
     assert hashes[1] is not None
-    assert distances(hashes[0], hashes[1][None])[0] <= SAME_PAGE_BITS, "the two pages do look alike"
+    assert differences(hashes[0], hashes[1][None])[0] <= LOOK_AND_WORDS, "the two pages do look alike"
     assert found.clean
 
 
@@ -206,7 +207,8 @@ def test_training_is_refused_with_a_sentence(sides: tuple[Path, Path], store: Pa
 @given(
     st.binary(min_size=HASH_BYTES, max_size=HASH_BYTES), st.binary(min_size=HASH_BYTES, max_size=HASH_BYTES)
 )
-def test_distances_count_differing_bits(ours: bytes, theirs: bytes) -> None:
+def test_differences_are_shares_of_the_set_bits(ours: bytes, theirs: bytes) -> None:
     left, right = (np.frombuffer(value, dtype=np.uint8) for value in (ours, theirs))
-    expected = (int.from_bytes(ours) ^ int.from_bytes(theirs)).bit_count()
-    assert distances(left, np.stack([right, left])).tolist() == [expected, 0]
+    a, b = int.from_bytes(ours), int.from_bytes(theirs)
+    expected = (a ^ b).bit_count() / max(1, (a | b).bit_count())
+    assert differences(left, np.stack([right, left])).tolist() == [expected, 0]

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from looseleaf.benchmarks import BENCHMARKS, QuestionSet, canonical_name, get_benchmark, load_benchmark
+from looseleaf.benchmarks import BENCHMARKS, QuestionSet, canonical_name, check, get_benchmark, load_benchmark
 from looseleaf.benchmarks.longdocurl import typed_gold, window_around
-from looseleaf.document import Document
+from looseleaf.document import Document, PageStore
 from looseleaf.errors import ConfigError, DataError
 from planted_data import (
     dude_row,
@@ -411,6 +411,26 @@ def test_procedural_keeps_further_fields_as_tags(tmp_path: Path) -> None:
     assert (question.question_id, question.native_id, question.split) == ("procedural:0", "q7", "rl")
     assert question.tags == {"seed": 3}
     assert loaded.split == "rl"
+
+
+def test_procedural_provenance_comes_from_the_generator(tmp_path: Path) -> None:
+    write_json(tmp_path / "truth.json", {"split": "test", "seed": 7})
+    loaded = load_benchmark("procedural", write_mmlb(tmp_path, [mmlb_row()]))
+    assert (loaded.split, loaded.version) == ("test", "generated, test split, seed 7 (1 rows)")
+    (tmp_path / "truth.json").write_text("[")
+    with pytest.raises(DataError, match=r"truth\.json in .* is broken"):
+        load_benchmark("procedural", tmp_path)
+
+
+def test_generated_folders_load_and_have_no_fault(tmp_path: Path, store: PageStore) -> None:
+    pytest.importorskip("matplotlib", reason="the extra [procedural] is not installed")
+    from looseleaf.procedural import make
+
+    make(tmp_path / "made", documents=2, seed=5, split="train", difficulty=0.2)
+    loaded = load_benchmark("procedural", tmp_path / "made")
+    assert len(loaded.documents) == 2
+    assert loaded.split == "train"
+    assert check(loaded, store).faults == ()
 
 
 def conversation(*turns: str, images: Any = ("docs/a/a_0.png", "docs/a/a_1.png")) -> dict[str, Any]:

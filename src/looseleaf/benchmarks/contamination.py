@@ -16,7 +16,7 @@ import numpy.typing as npt
 from looseleaf.benchmarks.annotation_rules import normalised_question
 from looseleaf.benchmarks.corpus_rules import vocabulary
 from looseleaf.benchmarks.folder import normalised_name
-from looseleaf.benchmarks.page_hash import HASH_BYTES, HASH_DPI, SAME_PAGE_BITS, distances, page_hash
+from looseleaf.benchmarks.page_hash import HASH_BYTES, HASH_DPI, differences, page_hash
 from looseleaf.benchmarks.question_set import QuestionSet
 from looseleaf.document import Document, PageStore
 from looseleaf.errors import DataError, DocumentError
@@ -28,6 +28,19 @@ SAME_WORDS = 0.8
 
 FEWEST_WORDS = 5
 """Different words from which a page's text takes part in the comparison."""
+
+LOOK_AND_WORDS = 0.25
+"""Largest difference of the hashes of two pages whose words agree.
+
+Of 530 real and generated pages rendered at 36 and at 72 dpi, 99 % differ by less from themselves.
+"""
+
+LOOK_ALONE = 0.15
+"""Largest difference where a page has no text to compare, so that the look alone must do.
+
+Four of five pages rendered at another resolution differ by less from themselves. Of 2,200 pages, fewer than
+0.5 % are this close to any page of another document.
+"""
 
 
 class OverlapKind(StrEnum):
@@ -44,14 +57,14 @@ class OverlapKind(StrEnum):
 
 
 class Overlap(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One overlap: the training side, the evaluation side, and for pages the differing bits of their hashes."""
+    """One overlap: the training side, the evaluation side, and for pages the difference of their hashes."""
 
     kind: OverlapKind
     train: str
     evaluation: str
     train_page: int | None = None
     evaluation_page: int | None = None
-    bits: int | None = None
+    difference: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -204,14 +217,14 @@ def _same_documents(train: _Side, evaluation: _Side) -> Iterator[Overlap]:
 def _same_names(train: _Side, evaluation: _Side) -> Iterator[Overlap]:
     ours = {normalised_name(doc_id): doc_id for doc_id in [*train.documents, *train.unchecked]}
     theirs = {normalised_name(doc_id): doc_id for doc_id in [*evaluation.documents, *evaluation.unchecked]}
-    for name in ours.keys() & theirs.keys():
+    for name in (name for name in ours if name in theirs):
         if ours[name] in train.unchecked or theirs[name] in evaluation.unchecked:
             yield Overlap(kind=OverlapKind.DOCUMENT_NAME, train=ours[name], evaluation=theirs[name])
 
 
 def _same_questions(train: QuestionSet, evaluation: QuestionSet) -> Iterator[Overlap]:
     ours, theirs = _asked(train), _asked(evaluation)
-    for text in ours.keys() & theirs.keys():
+    for text in (text for text in ours if text in theirs):
         yield Overlap(kind=OverlapKind.QUESTION, train=ours[text], evaluation=theirs[text])
 
 
@@ -231,24 +244,23 @@ def _same_pages(train: Sequence[_Page], evaluation: Sequence[_Page]) -> Iterator
         return
     theirs = np.array([page.hash for page in evaluation], dtype=np.uint8).reshape(-1, HASH_BYTES)
     for page in train:
-        bits = distances(page.hash, theirs)
-        for at in np.flatnonzero(bits <= SAME_PAGE_BITS):
+        found = differences(page.hash, theirs)
+        for at in np.flatnonzero(found <= LOOK_AND_WORDS):
             other = evaluation[int(at)]
-            if _read_alike(page.words, other.words):
+            if _same_page(page.words, other.words, float(found[at])):
                 yield Overlap(
                     kind=OverlapKind.PAGE,
                     train=page.doc_id,
                     evaluation=other.doc_id,
                     train_page=page.page,
                     evaluation_page=other.page,
-                    bits=int(bits[at]),
+                    difference=round(float(found[at]), 3),
                 )
 
 
-def _read_alike(ours: frozenset[str], theirs: frozenset[str]) -> bool:
-    """Whether the texts of two pages may be the same; a page without text may read like any other."""
+def _same_page(ours: frozenset[str], theirs: frozenset[str], difference: float) -> bool:
     if len(ours) < FEWEST_WORDS or len(theirs) < FEWEST_WORDS:
-        return True
+        return difference <= LOOK_ALONE
     return len(ours & theirs) >= SAME_WORDS * len(ours | theirs)
 
 
