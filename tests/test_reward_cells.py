@@ -14,11 +14,7 @@ from hypothesis import strategies as st
 
 from looseleaf.errors import ConfigError, DataError
 from looseleaf.memory import Finding
-from looseleaf.metrics.memory import OutcomeCell
-from looseleaf.metrics.row import THRESHOLDS as METRIC_THRESHOLDS
 from looseleaf.reward import (
-    CELLS,
-    THRESHOLDS,
     AnswerOnlyReward,
     AWMReward,
     CellReward,
@@ -46,14 +42,6 @@ def test_the_papers_constants_and_cells() -> None:
 def test_tables_hold_what_single_outcomes_get() -> None:
     for reward in (AWMReward(), AWMReward(3, 1, 0.5, -2), AnswerOnlyReward()):
         assert reward.table.tolist() == [reward.value(outcome) for outcome in BINARY]
-
-
-def test_cells_and_thresholds_are_those_of_the_metrics() -> None:
-    assert sorted(CELLS) == sorted(str(cell) for cell in OutcomeCell)
-    assert [outcome.cell() for outcome in BINARY] == [0, 1, 2, 3]
-    assert THRESHOLDS.keys() == METRIC_THRESHOLDS.keys()
-    for name, value in product(THRESHOLDS, (0.0, 1e-9, 0.49, 0.5, 0.99, 1.0)):
-        assert THRESHOLDS[name](value) == METRIC_THRESHOLDS[name](value)
 
 
 @pytest.mark.parametrize(

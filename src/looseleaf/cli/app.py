@@ -10,8 +10,8 @@ from looseleaf.cli.ask import ask
 from looseleaf.cli.data import data_app
 from looseleaf.cli.demo import demo
 from looseleaf.cli.evaluate import eval_, report, run, score
-from looseleaf.cli.simulate import simulate
 from looseleaf.cli.options import print_version
+from looseleaf.cli.simulate import simulate
 from looseleaf.errors import LooseleafError, UserError
 
 __all__ = ["app", "main"]
@@ -35,7 +35,7 @@ EPILOG = """
 
 app = typer.Typer(
     name="looseleaf",
-    help="The bench for long-document question answering agents: answers, navigation, and whether the memory alone can answer.",
+    help="The bench for long-document question answering agents: answers, navigation, and whether memory alone answers.",
     epilog=EPILOG,
     no_args_is_help=True,
     rich_markup_mode="markdown",

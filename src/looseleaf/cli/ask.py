@@ -33,7 +33,7 @@ def ask(
     protocol: o.ProtocolOption = "awm",
     max_turns: o.MaxTurnsOption = None,
 ) -> None:
-    """Ask a document: the answer, the findings with their pages, and whether the findings alone give the same answer."""
+    """Ask a document: the answer, the findings with their pages, and whether these alone give the same answer."""
     import asyncio
 
     from looseleaf.cli.console import console

@@ -207,11 +207,10 @@ def _data_config(what: str, data: Path | None, docs: Path | None, option: list[s
 def _score_config(
     scorer: str, extractor: str, readers: list[str], judge: str, base_url: str | None, threshold: str
 ) -> ScoreConfig:
-    from looseleaf.metrics.row import THRESHOLDS
     from looseleaf.runner.config import ScoreConfig
+    from looseleaf.scoring.thresholds import threshold_named
 
-    if threshold not in THRESHOLDS:
-        raise ConfigError(f"There is no threshold {threshold!r}; use one of {', '.join(THRESHOLDS)}.")
+    threshold_named(threshold)
     return ScoreConfig(
         scorer=scorer,
         extractor=_spec(extractor, base_url),

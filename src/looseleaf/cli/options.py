@@ -10,6 +10,32 @@ import typer
 from looseleaf import __version__
 from looseleaf.errors import ConfigError
 
+__all__ = [
+    "ROLE_HELP",
+    "BaseUrlOption",
+    "ConcurrencyOption",
+    "DataOption",
+    "DataOptionOption",
+    "DocsOption",
+    "ExtractorOption",
+    "IdsOption",
+    "JudgeOption",
+    "LimitOption",
+    "MaxTurnsOption",
+    "OutOption",
+    "PolicyOption",
+    "ProtocolOption",
+    "ReaderOption",
+    "RetrieverOption",
+    "SamplesOption",
+    "ScorerOption",
+    "SeedOption",
+    "StrictOption",
+    "ThresholdOption",
+    "data_options",
+    "print_version",
+]
+
 ROLE_HELP = "embedded, openai:MODEL, gguf:PATH or python:module:factory"
 
 PolicyOption = Annotated[

@@ -34,7 +34,7 @@ def simulate(
         list[str],
         typer.Option(
             "--reward",
-            help="awm, awm:β,γ,ω, cells:r11,r10,r01,r00, answer-only, alden or alden:paper; may be given several times.",
+            help="awm, awm:β,γ,ω, cells:r11,r10,r01,r00, answer-only, alden, alden:paper; may be repeated.",
         ),
     ] = [],  # noqa: B006
     mixture: Annotated[

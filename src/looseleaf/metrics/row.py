@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from looseleaf.errors import ConfigError
 from looseleaf.question import Question
 from looseleaf.score import Score, Unscored
+from looseleaf.scoring.thresholds import binarise, threshold_named
 from looseleaf.trajectory import Trajectory
 
 __all__ = ["Row", "rows_of"]
@@ -47,7 +47,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
 
     def correct(self, score: Score | None) -> bool | None:
         """A graded score as right or wrong under the row's named threshold."""
-        return None if score is None or score.value is None else THRESHOLDS[self.threshold](score.value)
+        return None if score is None or score.value is None else binarise(score.value, self.threshold)
 
     @property
     def ran(self) -> Trajectory | None:
@@ -64,14 +64,6 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     def shown_pages(self) -> frozenset[int]:
         """Unique pages shown to the policy."""
         return frozenset(self.trajectory.shown_pages) if self.trajectory else frozenset()
-
-
-THRESHOLDS = {
-    ">0": lambda value: value > 0,
-    ">=0.5": lambda value: value >= 0.5,
-    "=1": lambda value: value == 1,
-}
-"""Ways to make a graded score binary; `>0` is the paper's (AWM, arXiv 2608.25618, memory-only answerability)."""
 
 
 def rows_of(
@@ -94,15 +86,14 @@ def rows_of(
         memories: score of the memory by trajectory id, likewise; `None` where no reader ran, so that memory metrics
             are undefined.
         samples: trajectories that each question was to have.
-        threshold: name of the binarisation, a key of `THRESHOLDS`.
+        threshold: name of the binarisation, a key of `looseleaf.scoring.thresholds.THRESHOLDS`.
         predictions: scored short answers by trajectory id.
         readings: the reader's short answers by trajectory id.
 
     Raises:
         ConfigError: there is no such threshold.
     """
-    if threshold not in THRESHOLDS:
-        raise ConfigError(f"There is no threshold {threshold!r}; use one of {', '.join(THRESHOLDS)}.")
+    threshold_named(threshold)
     by_id = trajectories if isinstance(trajectories, Mapping) else {t.trajectory_id: t for t in trajectories}
     fault = Score(unscored=Unscored.AGENT_FAULT)
     return [

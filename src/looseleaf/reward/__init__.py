@@ -15,7 +15,7 @@ from looseleaf.reward.bilevel import (
 )
 from looseleaf.reward.cells import AnswerOnlyReward, AWMReward, CellReward, RewardWarning
 from looseleaf.reward.findings import cites_shown_page, echoes_answer
-from looseleaf.reward.outcome import CELLS, THRESHOLDS, Outcome
+from looseleaf.reward.outcome import CELLS, Outcome
 from looseleaf.reward.pool import PoolPrompt, PromptPool, check_same_pool, read_pool, select_pool, write_pool
 from looseleaf.reward.query_repetition import query_penalties, repeated_share
 from looseleaf.reward.record import (
@@ -38,7 +38,6 @@ __all__ = [
     "ALDEN_TURN_GAMMA",
     "CELLS",
     "REWARD_VERSION",
-    "THRESHOLDS",
     "AWMReward",
     "AldenEpisode",
     "AldenReward",

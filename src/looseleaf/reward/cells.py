@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from looseleaf.errors import ConfigError
-from looseleaf.reward.outcome import Outcome, threshold_named
+from looseleaf.reward.outcome import Outcome
+from looseleaf.scoring.thresholds import threshold_named
 
 __all__ = [
     "AWM_BETA",

@@ -3,34 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import msgspec
 
-from looseleaf.errors import ConfigError, DataError
+from looseleaf.errors import DataError
 
-__all__ = ["CELLS", "THRESHOLDS", "Outcome", "threshold_named"]
+__all__ = ["CELLS", "Outcome"]
 
 CELLS = ("00", "01", "10", "11")
 """Outcome cells (s_ans, s_mem) in the order of every array here: 2 · s_ans + s_mem (AWM, arXiv 2608.25618)."""
-
-THRESHOLDS: dict[str, Callable[[float], bool]] = {
-    ">0": lambda value: value > 0,
-    ">=0.5": lambda value: value >= 0.5,
-    "=1": lambda value: value == 1,
-}
-"""Ways to make a graded score binary, by the names that the metrics use; `>0` is the paper's (AWM, s_ans and s_mem)."""
-
-
-def threshold_named(name: str) -> Callable[[float], bool]:
-    """The threshold of that name.
-
-    Raises:
-        ConfigError: there is none.
-    """
-    if name not in THRESHOLDS:
-        raise ConfigError(f"There is no threshold {name!r}; use one of {', '.join(THRESHOLDS)}.")
-    return THRESHOLDS[name]
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):

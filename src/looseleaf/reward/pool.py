@@ -16,9 +16,9 @@ from pathlib import Path
 import msgspec
 
 from looseleaf.errors import ConfigError, RunError
-from looseleaf.reward.outcome import threshold_named
 from looseleaf.reward.stored import pick_scores, score_rows, selected
 from looseleaf.runstore import Run, write_atomically
+from looseleaf.scoring.thresholds import threshold_named
 
 __all__ = [
     "PoolPrompt",
