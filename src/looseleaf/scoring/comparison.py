@@ -24,13 +24,13 @@ class Difference(NamedTuple):
     """A row on which two scorers do not agree.
 
     Attributes:
-        index: place of the row among those given, from 0.
+        position: place of the row among those given, from 0.
         row: the row.
         first: what the first scorer says.
         second: what the second says.
     """
 
-    index: int
+    position: int
     row: ScoredRow
     first: Score
     second: Score
@@ -44,11 +44,11 @@ def differences(rows: Iterable[tuple[Any, Any, str]], first: Rule, second: Rule)
         first: a scorer, e.g. `mmlongbench.score`.
         second: another one, e.g. `mmlongbench.safe`.
     """
-    for index, row in enumerate(rows):
+    for position, row in enumerate(rows):
         one, other = first(*row), second(*row)
         if (one.value, one.unscored, one.upstream_raises) != (
             other.value,
             other.unscored,
             other.upstream_raises,
         ):
-            yield Difference(index, ScoredRow(*row), one, other)
+            yield Difference(position, ScoredRow(*row), one, other)

@@ -14,7 +14,8 @@ ones. What it does differently:
 5. Text: compatibility forms, case, dashes, quotation marks, whitespace, a leading article and final punctuation do not
    matter; what is in parentheses is dropped where something else remains. Then ANLS as in the official rules, or
    equality where they ask for it. Numbers given as text are compared as numbers.
-6. A list of one item, where the gold answer is no list, is that item. Refusals are recognised in several spellings and score 1 or 0, never in between.
+6. Refusals are recognised in several spellings and score 1 or 0, never in between. A list of one item, where the gold
+   answer is no list, is that item.
 7. Lists: bracketed, quoted or not, or plainly enumerated; order does not matter; items are matched one to one for the
    best total, divided by the longer list's length. Missing and extra items cost alike.
 """
