@@ -4,7 +4,7 @@ The budget
  1. `max_turns` counts generations of the policy; every turn costs one, valid, refused or malformed.
  2. The budget ends without an answer: stop reason `turn_limit`, no answer, and the memory is kept.
  3. An answer on the last turn is an answer.
- 4. A trajectory that has ended takes no further turn.
+ 4. A trajectory that has ended takes no further turn. In the last turn pages are not looked up: nobody would see them.
 
 Pages
  5. `search` returns `returned_k` pages and shows the first `shown_k`; only shown pages can be looked at.
@@ -115,6 +115,18 @@ def test_4_an_ended_trajectory_takes_no_turn() -> None:
         env.step(SEARCH)
     env.stop(StopReason.CANCELLED)
     assert env.stop_reason is StopReason.ANSWERED
+
+
+@pytest.mark.parametrize("look", [SEARCH, Action.fetch(4)], ids=["search", "fetch"])
+def test_4_in_the_last_turn_no_page_is_shown(look: Action) -> None:
+    """Navigation metrics count pages shown to the policy, and it gets no turn to see these."""
+    retriever = FakeRetriever((4, 2, 7))
+    env = environment(named_protocol("awm", max_turns=1), retriever=retriever)
+    seen = env.step(look)
+    assert (seen.shown, seen.returned, retriever.asked) == ((), (), [])
+    record = env.trajectory()
+    assert (record.stop_reason, record.shown_pages) == (StopReason.TURN_LIMIT, ())
+    assert record.steps[0].invalid
 
 
 def test_reset_starts_over() -> None:
