@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 import hashlib
 import importlib
@@ -22,11 +23,14 @@ from PIL import Image
 
 from conftest import OwnSet
 from fakes import CITIES
-from looseleaf import StopReason
+from looseleaf import Action, Environment, StopReason
+from looseleaf.agent import run_agent
 from looseleaf.benchmarks import load_questions
 from looseleaf.errors import ConfigError, DataError, RunError
 from looseleaf.models.role_spec import RoleSpec
+from looseleaf.models.scripted import ScriptedPolicy
 from looseleaf.protocol import PROTOCOLS, named_protocol
+from looseleaf.retrieval import BM25Retriever
 from looseleaf.runner.config import DataConfig, RunConfig, ScoreConfig
 from looseleaf.runner.execute import execute
 from looseleaf.runner.score import score_run
@@ -222,6 +226,32 @@ def test_two_runs_give_the_same_trajectories(own_set: OwnSet, agent: str, tmp_pa
 def _without_times(record: Any) -> Any:
     steps = tuple(msgspec.structs.replace(step, seconds=0.0) for step in record.steps)
     return msgspec.structs.replace(record, steps=steps, seconds=0.0, run_id="")
+
+
+def test_the_runner_drives_the_same_environment_as_everybody(own_set: OwnSet, tmp_path: Path) -> None:
+    """One scripted policy gives the same trajectory through the runner and through the loop alone."""
+    script = tmp_path / "script.jsonl"
+    actions = [
+        Action.search("stations of Bonn"),
+        Action.fetch(2),
+        Action.note("Bonn is on page 4.", 4),
+        Action("fetch", {"page": "x"}),
+        Action.answer("58"),
+    ]
+    script.write_bytes(b"\n".join(map(msgspec.json.encode, actions)))
+    spec = RoleSpec(backend="scripted", argument=str(script))
+    run = execute(configured(own_set, spec, ids=("mini:4",)), tmp_path / "run").run
+    stored = run.trajectories()["mini:4#0"]
+
+    given = load_questions(own_set.questions, own_set.docs)
+    question = given.question("mini:4")
+    document = given.open(question)
+    retriever = BM25Retriever()
+    retriever.index(document)
+    env = Environment(question, document, retriever, PROTOCOLS["awm"])
+    alone = asyncio.run(run_agent(ScriptedPolicy(actions), env, seed=0))
+    assert _without_times(stored) == _without_times(alone)
+    assert (stored.answer, stored.invalid_turns, stored.stop_reason) == ("58", 2, StopReason.ANSWERED)
 
 
 # -- selection: denominators cannot shrink -----------------------------------------------------------------------
