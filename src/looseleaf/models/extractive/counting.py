@@ -11,6 +11,7 @@ from looseleaf.models.extractive.lists import listings
 from looseleaf.models.extractive.page import PageModel
 from looseleaf.models.extractive.pool import Pool
 from looseleaf.models.extractive.query import Kind
+from looseleaf.models.extractive.span import find_spans
 from looseleaf.models.extractive.table import read_tables
 from looseleaf.models.extractive.tables import TOTALS
 from looseleaf.models.extractive.words import roman, stem, stem_set, stems
@@ -34,6 +35,15 @@ INSTANCES: Final = 0.7
 ITEM_WORDS: Final = stem_set("step item point part thing option reason")
 """Words for the items of any list."""
 _ITEM: Final = re.compile(r"^\s*\(?(\d{1,2})(?:[.)]|\t|\s)\s*(?=\S)")
+ADDRESSES: Final = {
+    "website": Kind.URL,
+    "url": Kind.URL,
+    "web address": Kind.URL,
+    "email": Kind.EMAIL,
+    "e-mail": Kind.EMAIL,
+}
+MOST_LINE_WORDS: Final = 14
+LINES: Final = 0.55
 LIST_SHARE: Final = 0.75
 """Factor for counting the items of a list, against a count that the text itself gives."""
 ROW_SHARE: Final = 0.7
@@ -47,6 +57,8 @@ def count_candidates(pool: Pool) -> Iterator[Candidate]:
     yield from _numbered(pool)
     yield from _last_number(pool)
     yield from _instances(pool)
+    yield from _addresses(pool)
+    yield from _lines_with(pool)
     yield from _items(pool)
     yield from _rows(pool)
 
@@ -98,8 +110,9 @@ def _numbered(pool: Pool) -> Iterator[Candidate]:
     numbers = sorted(seen)
     if len(numbers) >= 2 and numbers[-1] <= 2 * len(numbers):
         evidence = "; ".join(seen[n][1] for n in numbers[:12])
+        count = len(numbers) if pool.query.pages else numbers[-1]
         yield Candidate(
-            str(len(numbers)), seen[numbers[0]][0], evidence, NUMBERED_SCORE, "count:numbered", computed=True
+            str(count), seen[numbers[0]][0], evidence, NUMBERED_SCORE, "count:numbered", computed=True
         )
 
 
@@ -155,6 +168,52 @@ def _instances(pool: Pool) -> Iterator[Candidate]:
         texts = "; ".join(text for _, text in seen.values())
         page = next(iter(seen.values()))[0]
         yield Candidate(str(len(seen)), page, texts, INSTANCES, "count:instances", computed=True)
+
+
+def _addresses(pool: Pool) -> Iterator[Candidate]:
+    """Distinct web or e-mail addresses on the pages in question."""
+    kind = next((kind for word, kind in ADDRESSES.items() if word in pool.query.text.lower()), None)
+    if kind is None:
+        return
+    found = {
+        span.text.lower().rstrip("/"): page
+        for page, text in _in_scope(pool)
+        for span in find_spans(text, kind)
+    }
+    if found:
+        evidence = f"{len(found)} addresses: {', '.join(found)}"
+        yield Candidate(
+            str(len(found)), min(found.values()), evidence, CAPTION_SCORE, "count:addresses", computed=True
+        )
+
+
+def _lines_with(pool: Pool) -> Iterator[Candidate]:
+    """Short lines with a name of the question, under a heading that names the thing counted."""
+    for name in _name_runs(pool.query.text):
+        hits: list[tuple[int, str]] = []
+        for page, model in pool.pages():
+            for line in model.lines:
+                words = line.text.split()
+                if (
+                    name.lower() not in line.text.lower()
+                    or len(words) > MOST_LINE_WORDS
+                    or line.kind == "heading"
+                ):
+                    continue
+                heading = stem_set(model.heading(line.index))
+                if heading & set(pool.focus) or (
+                    model.stems & set(pool.focus[-1:]) and line.text[0].isupper()
+                ):
+                    hits.append((page, line.text))
+        if hits:
+            evidence = "; ".join(text for _, text in hits)
+            yield Candidate(str(len(hits)), hits[0][0], evidence, LINES, "count:lines", computed=True)
+
+
+def _name_runs(text: str) -> list[str]:
+    """Names after "from", "of", "in" or "by" at the end of a question ("… come from Columbia University")."""
+    match = re.search(r"\b(?:from|by|at)\s+((?:the )?[A-Z][\w’'-]*(?: (?:of )?[A-Z][\w’'-]*)*)", text)
+    return [match[1].removeprefix("the ")] if match else []
 
 
 def _same(first: str, second: str) -> bool:

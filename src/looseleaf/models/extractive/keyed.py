@@ -32,6 +32,7 @@ def keyed_candidates(pool: Pool) -> Iterator[Candidate]:
     for page, model in pool.pages():
         for line in model.lines:
             yield from _key_value(pool, page, model, line)
+            yield from _pairs(pool, page, line)
             yield from _numbered_title(pool, page, model, line)
             yield from _coded(pool, page, model, line)
     if _STANDS_FOR.search(pool.query.text):
@@ -61,6 +62,26 @@ def _key_value(pool: Pool, page: int, model: PageModel, line: Line) -> Iterator[
     )
     if score >= LEAST_COVERAGE:
         yield Candidate(value, page, line.text, score * pool.page_factor(page), "keyed")
+
+
+_INNER_PAIR: Final = re.compile(r"(?P<key>[A-Za-z][\w.’' ]{1,40}?)(?::|\bNo\.|#)\s*(?P<value>\S+)")
+
+
+def _pairs(pool: Pool, page: int, line: Line) -> Iterator[Candidate]:
+    """Values of keys that stand in the middle of a line ("Case: 21-13199 Date Filed: 01/05/2022")."""
+    if pool.query.kind not in _TYPED:
+        return
+    for match in _INNER_PAIR.finditer(line.text):
+        key = stem_set(match["key"])
+        matched = pool.roots(key)
+        spans = find_spans(match["value"], pool.query.kind)
+        if matched and spans:
+            score = (
+                pool.coverage(key, line.stems)
+                * (0.5 + 0.5 * len(matched) / len(key))
+                * pool.page_factor(page)
+            )
+            yield Candidate(spans[0].text, page, line.text, score, "keyed:pair")
 
 
 def _numbered_title(pool: Pool, page: int, model: PageModel, line: Line) -> Iterator[Candidate]:

@@ -12,7 +12,7 @@ from looseleaf.models.extractive.candidate import Candidate
 from looseleaf.models.extractive.page import Line, PageModel, Sentence
 from looseleaf.models.extractive.pool import Pool
 from looseleaf.models.extractive.table import read_tables
-from looseleaf.models.extractive.words import stem_set
+from looseleaf.models.extractive.words import stem, stem_set
 
 __all__ = ["Listing", "list_candidates", "listings", "written_list"]
 
@@ -24,6 +24,7 @@ PLAIN: Final = 0.9
 LEAST_PLAIN: Final = 0.45
 MOST_PLAIN: Final = 15
 SHORT_ITEM: Final = 8
+QUESTIONS: Final = frozenset([stem("question"), stem("questions")])
 INLINE: Final = 0.85
 """Factor for items inside a sentence, which are easily clauses."""
 NO_FOCUS: Final = 0.75
@@ -34,6 +35,8 @@ _MARKER: Final = re.compile(
     r"^\s*(?:[•●▪■◦‣▶►○◆❖✓✔➢§·\ue000-\uf8ff]|[-–*]\s|o\s|\(?\d{1,2}[.)]|\(?[a-z][.)]|step\s+\d+[:.]?|\d{1,2}\s)\s*",
     re.I,
 )
+_LEADER: Final = re.compile(r"(?:\t|\s{2,}|\s?\.{3,})\s*\d+$")
+"""The page number at the end of a line of contents."""
 _INTRODUCED: Final = re.compile(
     r"\b(?:are|is|were|was|includ(?:e|es|ing)|such as|consists? (?:primarily |mainly )?of|compris(?:e|es|ing)|namely|following|"
     r"between|by|of|for|contain(?:s|ing)?|offers?|as|have|has)\b:?|:"
@@ -64,7 +67,7 @@ def list_candidates(pool: Pool) -> Iterator[Candidate]:
     if not pool.query.form.listed:
         return
     for listing in listings(pool):
-        items = _ordered(pool, listing.items)
+        items = _ordered(pool, _asked_part(pool, listing.items))
         yield Candidate(
             written_list(items),
             listing.page,
@@ -90,6 +93,11 @@ def written_list(items: Sequence[str]) -> str:
     return str([item.strip() for item in items])
 
 
+def _asked_part(pool: Pool, items: tuple[str, ...]) -> tuple[str, ...]:
+    """The last items where the question asks for those, else all."""
+    return items[-pool.query.wanted :] if pool.query.from_end and pool.query.wanted else items
+
+
 def _ordered(pool: Pool, items: tuple[str, ...]) -> list[str]:
     order = pool.query.form.order
     return sorted(items, key=str.lower, reverse=order == "descending") if order else list(items)
@@ -103,6 +111,7 @@ def listings(pool: Pool) -> list[Listing]:
         found += _subsections(pool, page, model)
         found += _plain(pool, page, model)
         found += _named(pool, page, model)
+        found += _questions(pool, page, model)
         found += [listing for sentence in model.sentences for listing in _inline(pool, page, model, sentence)]
     for passage in pool.passages:
         found += _labels(pool, passage.page, passage.text)
@@ -118,7 +127,7 @@ def listings(pool: Pool) -> list[Listing]:
 
 
 def _length_factor(pool: Pool, listing: Listing) -> float:
-    if not pool.query.wanted:
+    if not pool.query.wanted or (pool.query.from_end and len(listing.items) >= pool.query.wanted):
         return 1.0
     return RIGHT_LENGTH if len(listing.items) == pool.query.wanted else WRONG_LENGTH
 
@@ -152,7 +161,7 @@ def _run(lines: tuple[Line, ...], start: int) -> tuple[list[str], int]:
     while index < len(lines):
         line = lines[index]
         if line.kind == kind and _MARKER.match(line.text):
-            items.append(_MARKER.sub("", line.text).strip())
+            items.append(_LEADER.sub("", _MARKER.sub("", line.text)).strip())
         elif (
             items
             and line.kind == "text"
@@ -210,6 +219,17 @@ def _plain(pool: Pool, page: int, model: PageModel) -> Iterator[Listing]:
             items.append(below.text)
         if 2 <= len(items) <= MOST_PLAIN:
             yield Listing(page, tuple(items), line.text, PLAIN * coverage * pool.page_factor(page), "plain")
+
+
+def _questions(pool: Pool, page: int, model: PageModel) -> Iterator[Listing]:
+    """Lines that are questions, where questions are asked for."""
+    if not set(pool.focus) & QUESTIONS:
+        return
+    lines = (line.text.split("\t")[0] for line in model.lines)
+    items = tuple(dict.fromkeys(text for text in lines if text.endswith("?") and len(text.split()) > 2))
+    if len(items) > 1:
+        score = PLAIN * pool.coverage(model.stems) * pool.page_factor(page)
+        yield Listing(page, items, model.lines[0].text, score, "questions")
 
 
 def _is_short_item(line: Line) -> bool:

@@ -8,12 +8,14 @@ from typing import Final
 from looseleaf.models.extractive.finance import STATEMENT_SEARCHES, measure_of
 from looseleaf.models.extractive.query import Kind, Query
 from looseleaf.models.extractive.structure import AUTHORS, TITLE
+from looseleaf.models.extractive.words import stem
 from looseleaf.roles import Action
 
 __all__ = ["MAX_FETCHES", "next_action"]
 
 MAX_FETCHES: Final = 5
 """Pages named in the question that are opened one by one."""
+CONTENTS: Final = frozenset(stem(word) for word in ("chapters", "sections", "appendices", "appendix"))
 HINTS: Final = {
     Kind.EMAIL: "email e-mail contact prepared by",
     Kind.PHONE: "phone telephone tel contact fax",
@@ -22,7 +24,9 @@ HINTS: Final = {
 """Words that stand near things which a lexical search cannot name."""
 
 
-def next_action(query: Query, page_count: int, taken: list[Action], first_hits: tuple[int, ...]) -> Action | None:
+def next_action(
+    query: Query, page_count: int, taken: list[Action], first_hits: tuple[int, ...]
+) -> Action | None:
     """The first planned action that was not taken yet, or `None`.
 
     Args:
@@ -45,6 +49,8 @@ def _plan(query: Query, page_count: int, first_hits: tuple[int, ...]) -> Iterato
     yield Action.search(query.text)
     labels = " ".join(f"{name} {number}" for name, number in query.labels)
     hint = HINTS.get(query.kind, "")
+    if CONTENTS & set(query.terms):
+        hint = f"{hint} table of contents".strip()
     key = " ".join([*query.quotes, *query.names, *query.focus])
     for text in (labels, hint, key):
         if text.strip():

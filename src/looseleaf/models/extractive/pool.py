@@ -63,7 +63,16 @@ class Pool:
         """Question terms that no passage holds, with the word of the passages that differs by a letter or two."""
         aliases = {}
         for term in self.query.terms:
-            if term in self.vocabulary or len(term) < SHORTEST_MISSPELT or not term.isalpha():
+            if term in self.vocabulary or len(term) < SHORTEST_ABBREVIATION or not term.isalpha():
+                continue
+            coded = next(
+                (word for word in self.vocabulary if word.startswith(term) and word[len(term) :].isdigit()),
+                None,
+            )
+            if coded is not None:
+                aliases[term] = coded
+                continue
+            if len(term) < SHORTEST_MISSPELT:
                 continue
             allowed = 1 if len(term) < LONG_WORD else 2
             near = process.extractOne(term, self.vocabulary, scorer=OSA.distance, score_cutoff=allowed)

@@ -90,6 +90,7 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
         pages: physical pages that the question names.
         labels: `("figure", 3)`-like references.
         options: the alternatives of an either-or question.
+        from_end: whether the items asked for are the last ones of their list.
         ordinal: place in a list that the question names ("the *second* objective"), -1 for the last, or 0.
         wanted: number of items asked for ("the *three* reasons"), or 0.
     """
@@ -110,12 +111,13 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
     options: tuple[str, ...]
     wanted: int
     ordinal: int = 0
+    from_end: bool = False
 
 
 _INSTRUCTION: Final = re.compile(
-    r"\b(?:please\b|write\b|wri\w+ (?:down )?the answer|an[sw]{1,2}[eo]?r (?:in|with|as|the)\b|round\b|give (?:me|your)\b"
-    r"|return\b|directly\b|enumerate each\b|format the\b|your answer\b|list (?:the|all the) (?:numbers?|pages?|colou?rs?) "
-    r"(?:in|with)\b|use\b|for example\b|e\.g\.)",
+    r"(?:please\b|write\b|wri\w+ (?:down )?the answer|an[sw]{1,2}[eo]?r\b|round\b|give\b|return\b|directly\b|enumerate (?:each|all)\b"
+    r"|format\b|your answer\b|the answer\b|list (?:the|all the|them) (?:\w+ )?(?:in|with|like)\b|use\b|for example\b|e\.g\.|save\b"
+    r"|represent\b|express\b|note that\b|list them\b|the result\b)",
     re.IGNORECASE,
 )
 _SCALES: Final = {"thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
@@ -324,7 +326,7 @@ _KINDS: Final[tuple[tuple[Kind, re.Pattern[str]], ...]] = tuple(
         (Kind.COUNT, r"^(?:[^?]*, )?how many (?!percent)"),
         (Kind.EMAIL, r"\be-?mail\b"),
         (Kind.URL, r"\b(?:url|website|web site|web address|web page|link)\b"),
-        (Kind.PHONE, r"\b(?:phone|telephone|fax)\b.*\bnumber\b|\bphone\b"),
+        (Kind.PHONE, r"\b(?:phone|telephone|fax|hotline)\b(?: no\b| number)?"),
         (Kind.PAGE, r"\b(?:which|what) (?:pages?|slides?)\b|\bpage numbers?\b"),
         (Kind.COLOR, r"\b(?:what|which)(?: is| are)?(?: the)? colou?rs?\b|\bcolou?r of\b"),
         (Kind.PERCENT, r"\bpercent(?:age)?\b|\bproportion\b|\bwhat share\b|\bhow many percent"),
@@ -488,4 +490,5 @@ def analyse(question: str) -> Query:
         options=options,
         wanted=wanted,
         ordinal=_ordinal(text),
+        from_end=bool(re.search(r"\blast (?:\d+|two|three|four|five)\b", text, re.IGNORECASE)),
     )

@@ -38,7 +38,9 @@ _PATTERNS: Final = {
         r"(?:https?://|www\.)[^\s,;)>\]]+[^\s,;)>\].]|\b[a-z0-9-]+\.(?:com|org|net|edu|gov|io)\b(?:/[^\s,;)]*)?",
         re.I,
     ),
-    Kind.PHONE: re.compile(r"(?:\+\d{1,3}[\s.-]?)?(?:\(\d{2,4}\)|\d{2,4})[\s.-]\d{3,4}[\s.-]?\d{3,4}\b"),
+    Kind.PHONE: re.compile(
+        r"(?:\+\d{1,3}[\s.–-]?)?(?:\(\d{2,5}\)|\d{2,5})[\s.–-]\d{3,4}(?:[\s.–-]?\d{2,4})+\b"
+    ),
     Kind.YEAR: re.compile(r"(?<![\d.,])(?:1[6-9]|20)\d\d(?!\d|,\d{3}|\.\d)"),
     Kind.MONTH: re.compile(_MONTH),
     Kind.TIME: re.compile(r"\b\d{1,2}:\d{2}(?::\d{2})?(?:\s?[ap]\.?m\.?)?|\b\d{1,2}\s?[ap]\.?m\b\.?", re.I),
