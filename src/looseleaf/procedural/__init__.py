@@ -8,16 +8,15 @@ See docs/design/procedural.md.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import ConfigError
-from .splits import Split
+from looseleaf.errors import ConfigError
+from looseleaf.procedural.splits import Split
 
 if TYPE_CHECKING:
-    from .manifest import Manifest
-    from .style import FormKind
+    from looseleaf.procedural.manifest import Manifest
+    from looseleaf.procedural.style import FormKind
 
 __all__ = ["KINDS", "make"]
 
@@ -58,9 +57,13 @@ def make(
         ConfigError: an option is out of range, or the extra is not installed.
         DataError: the folder holds files or cannot be written.
     """
-    if find_spec("reportlab") is None:
-        raise ConfigError('Generated documents need reportlab; run `pip install "looseleaf[procedural]"`.')
-    from .folder import make_folder
+    try:
+        import reportlab  # noqa: F401 - only to say what is missing before anything is written
+    except ImportError as error:
+        raise ConfigError(
+            'Generated documents need reportlab; run `pip install "looseleaf[procedural]"`.'
+        ) from error
+    from looseleaf.procedural.folder import make_folder
 
     return make_folder(
         Path(out),

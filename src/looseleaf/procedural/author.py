@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from random import Random
+from typing import cast
 
-from rapidfuzz.distance import Levenshtein
-
-from .blocks import Block, Ref, Rich
-from .compose import Composer
-from .draft import Draft, Source
-from .phrases import Filler, Theme, Wording, wording
-from .programs import Candidate, Program
-from .slots import Mint, Values
-from .splits import Split
-from .style import FormKind, Style
+from looseleaf.procedural.blocks import Block, Ref, Rich
+from looseleaf.procedural.compose import Composer
+from looseleaf.procedural.draft import Draft, Source
+from looseleaf.procedural.names import Pool
+from looseleaf.procedural.phrases import Filler, Theme, Wording, wording
+from looseleaf.procedural.programs import Candidate, Program
+from looseleaf.procedural.slots import Mint, Values
+from looseleaf.procedural.splits import Split
+from looseleaf.procedural.style import FormKind, Style
 
 __all__ = ["Author"]
 
@@ -145,9 +145,7 @@ class Author:
 
     def absent(self, slot: str) -> str:
         """A name that the document lacks, the more like the slot's own the higher the difficulty."""
-        here = self.shown(slot)
-        names = [self.mint.fresh(self.values[slot]).shown for _ in range(self.near)]
-        return max(names, key=lambda name: Levenshtein.normalized_similarity(name, here))
+        return self.mint.near(cast(Pool, self.values[slot].pool), self.shown(slot), self.near)
 
     def wrap(self, text: Rich) -> Rich:
         """A sentence with facts between idle sentences."""

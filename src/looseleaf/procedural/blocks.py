@@ -56,8 +56,9 @@ class Prose:
 
 @dataclass(frozen=True)
 class Bullets:
-    """Points or numbered steps; with `count` only that many of the items are shown."""
+    """A titled list of points or numbered steps; with `count` only that many of the items are shown."""
 
+    title: str
     items: tuple[Rich, ...]
     numbered: bool = False
     count: str = ""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from .blocks import Chart, Ref
-from .measure import DESCENT, fitted, flatten, width_of
-from .page import BLACK, Box, Colour, Line, Mark, Oval, Rect, Shape, Text
-from .slots import Slot
-from .style import Style
+from looseleaf.procedural.blocks import Chart, Ref
+from looseleaf.procedural.measure import DESCENT, fitted, flatten, width_of
+from looseleaf.procedural.page import BLACK, Box, Colour, Line, Mark, Oval, Rect, Shape, Text
+from looseleaf.procedural.slots import Slot
+from looseleaf.procedural.style import Style
 
 __all__ = ["draw_chart"]
 

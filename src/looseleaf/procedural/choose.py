@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from random import Random
 from typing import NamedTuple
 
-from .author import Author
-from .draft import CHART, FIGURE, LAYOUT, TABLE, TEXT, Draft
-from .page import Sheet
-from .programs import Answer, evaluate
+from looseleaf.procedural.author import Author
+from looseleaf.procedural.draft import CHART, FIGURE, LAYOUT, TABLE, TEXT, Draft
+from looseleaf.procedural.page import Sheet
+from looseleaf.procedural.programs import Answer, evaluate
 
 __all__ = ["FORMAT_DECK", "Chosen", "choose"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, get_args
 
-from .blocks import (
+from looseleaf.procedural.blocks import (
     Block,
     Break,
     Bullets,
@@ -25,12 +25,24 @@ from .blocks import (
     SitePlan,
     TableBlock,
 )
-from .charts import draw_chart
-from .figures import draw_figure
-from .measure import HOLD, Flat, break_lines, fitted, flatten, line_marks, width_of
-from .page import BLACK, Box, Colour, Line, Mark, Polygon, Raster, Rect, Shape, Sheet, Text
-from .slots import Slot
-from .style import Style
+from looseleaf.procedural.charts import draw_chart
+from looseleaf.procedural.figures import draw_figure
+from looseleaf.procedural.measure import HOLD, Flat, break_lines, fitted, flatten, line_marks, width_of
+from looseleaf.procedural.page import (
+    BLACK,
+    Box,
+    Colour,
+    Line,
+    Mark,
+    Polygon,
+    Raster,
+    Rect,
+    Shape,
+    Sheet,
+    Text,
+)
+from looseleaf.procedural.slots import Slot
+from looseleaf.procedural.style import Style
 
 __all__ = ["Composer"]
 
@@ -312,7 +324,13 @@ class Composer:
         size, leading = self.style.size, self.style.leading * 1.08
         indent = size * 1.9
         rows = [len(break_lines(flat.text, self.style.body, size, self.width - indent)) for flat in flats]
-        self._need(leading * sum(rows))
+        head = 1.22 * size
+        self._need(leading * sum(rows) + 2.5 * head)
+        if not self._fresh:
+            self.y -= 0.6 * head
+        self.y -= 1.2 * head
+        self._text(block.title, self.x, self.y + 0.25 * head, self.style.head, head, self.style.accent)
+        self.y -= 0.4 * leading
         for i, flat in enumerate(flats, start=1):
             self._need(leading)
             sign = f"{i}." if block.numbered else "•"

@@ -7,19 +7,19 @@ from dataclasses import dataclass
 
 import msgspec
 
-from .author import Author
-from .blocks import Break, Heading, Prose
-from .choose import Chosen, choose
-from .compose import Composer
-from .dice import dice
-from .kinds import Writer
-from .measure import width_of
-from .page import BLACK, Sheet, Text
-from .paint import Painter
-from .phrases import themes
-from .slots import Values
-from .splits import Split
-from .style import FormKind, draw_style
+from looseleaf.procedural.author import Author
+from looseleaf.procedural.blocks import Break, Heading, Prose
+from looseleaf.procedural.choose import Chosen, choose
+from looseleaf.procedural.compose import Composer
+from looseleaf.procedural.dice import dice
+from looseleaf.procedural.kinds import Writer
+from looseleaf.procedural.measure import width_of
+from looseleaf.procedural.page import BLACK, Sheet, Text
+from looseleaf.procedural.paint import Painter
+from looseleaf.procedural.phrases import themes
+from looseleaf.procedural.slots import Values
+from looseleaf.procedural.splits import Split
+from looseleaf.procedural.style import FormKind, draw_style
 
 __all__ = ["Document", "Located", "write_document"]
 

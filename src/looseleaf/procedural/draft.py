@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from .programs import Program
+from looseleaf.procedural.programs import Program
 
 __all__ = ["CHART", "FIGURE", "LAYOUT", "TABLE", "TEXT", "Draft", "Source"]
 

@@ -7,12 +7,12 @@ from itertools import pairwise
 from math import cos, pi, sin
 from random import Random
 
-from .blocks import FlowDiagram, Gauge, PartDrawing, ShapePicture, SitePlan
-from .dice import dice
-from .measure import DESCENT, fitted, width_of
-from .page import BLACK, Box, Colour, Line, Mark, Oval, Polygon, Rect, Shape, Text
-from .slots import Slot
-from .style import Style
+from looseleaf.procedural.blocks import FlowDiagram, Gauge, PartDrawing, ShapePicture, SitePlan
+from looseleaf.procedural.dice import dice
+from looseleaf.procedural.measure import DESCENT, fitted, width_of
+from looseleaf.procedural.page import BLACK, Box, Colour, Line, Mark, Oval, Polygon, Rect, Shape, Text
+from looseleaf.procedural.slots import Slot
+from looseleaf.procedural.style import Style
 
 __all__ = ["draw_figure"]
 

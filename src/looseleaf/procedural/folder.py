@@ -11,11 +11,11 @@ from typing import get_args
 
 import msgspec
 
-from ..errors import ConfigError, DataError
-from .choose import Chosen
-from .dice import dice
-from .document import Document, Located, write_document
-from .manifest import (
+from looseleaf.errors import ConfigError, DataError
+from looseleaf.procedural.choose import Chosen
+from looseleaf.procedural.dice import dice
+from looseleaf.procedural.document import Document, Located, write_document
+from looseleaf.procedural.manifest import (
     TRUTH_FORMAT,
     DocumentTruth,
     Manifest,
@@ -25,12 +25,12 @@ from .manifest import (
     Truth,
     TwinTruth,
 )
-from .page import Sheet
-from .paint import rotated
-from .slots import Values
-from .splits import SPLITS, Split
-from .style import FormKind
-from .twins import Twin, twins_of
+from looseleaf.procedural.page import Sheet
+from looseleaf.procedural.paint import rotated
+from looseleaf.procedural.slots import Values
+from looseleaf.procedural.splits import SPLITS, Split
+from looseleaf.procedural.style import FormKind
+from looseleaf.procedural.twins import Twin, twins_of
 
 __all__ = ["DEFAULT_MIX", "make_folder"]
 
@@ -170,7 +170,7 @@ class Folder:
             slot_id=twin.after.slot_id,
             before=twin.before.shown,
             after=twin.after.shown,
-            places=_places(twin.sheets).get(twin.after.slot_id, ()),
+            places=_places(twin.sheets, [twin.after.slot_id]).get(twin.after.slot_id, ()),
             answer=twin.answer.text,
             answer_format=twin.answer.answer_format,
         )
@@ -233,11 +233,14 @@ def _row(
     }
 
 
-def _places(sheets: Sequence[Sheet]) -> dict[str, tuple[Located, ...]]:
-    """Where each slot is to be seen."""
+def _places(sheets: Sequence[Sheet], wanted: Iterable[str]) -> dict[str, tuple[Located, ...]]:
+    """Where the wanted slots are to be seen."""
+    names = set(wanted)
     found: dict[str, list[Located]] = {}
     for number, sheet in enumerate(sheets, start=1):
         for mark in sheet.marks:
+            if mark.slot_id not in names:
+                continue
             lying = rotated(mark, sheet)
             box = tuple(round(side, 1) for side in lying.box)
             located = Located(number, (box[0], box[1], box[2], box[3]), lying.text)
@@ -247,8 +250,8 @@ def _places(sheets: Sequence[Sheet]) -> dict[str, tuple[Located, ...]]:
 
 def _slots(chosen: Chosen, values: Values, sheets: Sequence[Sheet]) -> dict[str, SlotTruth]:
     """Every slot that the answer depends on, or that is evidence."""
-    places = _places(sheets)
     names = dict.fromkeys((*chosen.draft.evidence, *chosen.draft.program.slots))
+    places = _places(sheets, names)
     evidence = set(chosen.draft.evidence)
     return {
         name: SlotTruth(values[name], values[name].shown, name in evidence, places.get(name, ()))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from .author import Author
-from .blocks import Block, Break, Heading, Masthead, Prose
-from .makers.layouts import Layouts
-from .makers.pictures import Pictures
-from .makers.plots import ChartFamily
-from .makers.sheets import Sheets
-from .makers.tables import TableFamily
-from .makers.texts import Facts
+from looseleaf.procedural.author import Author
+from looseleaf.procedural.blocks import Block, Break, Heading, Masthead, Prose
+from looseleaf.procedural.makers.layouts import Layouts
+from looseleaf.procedural.makers.pictures import Pictures
+from looseleaf.procedural.makers.plots import ChartFamily
+from looseleaf.procedural.makers.sheets import Sheets
+from looseleaf.procedural.makers.tables import TableFamily
+from looseleaf.procedural.makers.texts import Facts
 
 __all__ = ["FEWEST_PAGES", "MOST_PAGES", "Writer", "draw_length"]
 
@@ -132,8 +132,8 @@ class Writer:
             (4, self._table if columns == 1 or self.author.kind == "paper" else self._fact),
             (4, self._chart),
             (3, lambda: (self.pictures.write(),)),
-            (1, self.layouts.bullets),
-            (2 if self.author.kind == "manual" else 1, self.layouts.steps),
+            (1, lambda: (self.layouts.bullets(),)),
+            (2 if self.author.kind == "manual" else 1, lambda: (self.layouts.steps(),)),
             (1, lambda: (self.layouts.box(),)),
             (1, lambda: (self.layouts.footnoted(),)),
             (1, self._hop),
@@ -171,7 +171,7 @@ class Writer:
             self._chart,
             self._chart,
             lambda: (self.pictures.write(),),
-            lambda: self.layouts.bullets()[0:2],
+            lambda: (self.layouts.bullets(),),
             lambda: (*self._fact(), *self._fact()),
             lambda: (*self._fact(), self.layouts.box()),
         ]

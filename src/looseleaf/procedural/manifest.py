@@ -6,10 +6,10 @@ from pathlib import Path
 
 import msgspec
 
-from .document import Located
-from .programs import Program
-from .slots import Slot
-from .splits import Split
+from looseleaf.procedural.document import Located
+from looseleaf.procedural.programs import Program
+from looseleaf.procedural.slots import Slot
+from looseleaf.procedural.splits import Split
 
 __all__ = [
     "TRUTH_FORMAT",

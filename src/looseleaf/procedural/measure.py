@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from reportlab.pdfbase.pdfmetrics import stringWidth
 
-from .blocks import Ref, Rich
-from .page import Box, Mark
-from .slots import Slot
+from looseleaf.procedural.blocks import Ref, Rich
+from looseleaf.procedural.page import Box, Mark
+from looseleaf.procedural.slots import Slot
 
 __all__ = ["Flat", "Span", "break_lines", "fitted", "flatten", "line_marks", "width_of"]
 

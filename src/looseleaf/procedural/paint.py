@@ -8,17 +8,19 @@ on one thread, on PDF bytes that were written a moment ago, never on anybody els
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from math import cos, radians, sin
 from typing import Any
 
 import pypdfium2 as pdfium
 from PIL import Image, ImageChops, ImageFilter
+from reportlab import rl_config
 from reportlab.lib.utils import ImageReader
 from reportlab.pdfgen.canvas import Canvas
 
-from .dice import dice
-from .page import Box, Colour, Line, Mark, Oval, Polygon, Raster, Rect, Shape, Sheet, Text
+from looseleaf.procedural.dice import dice
+from looseleaf.procedural.page import Box, Colour, Line, Mark, Oval, Polygon, Raster, Rect, Shape, Sheet, Text
 
 __all__ = ["PageLabels", "Painter", "rotated"]
 
@@ -42,7 +44,11 @@ class Painter:
     def write(self, sheets: Sequence[Sheet], title: str, labels: PageLabels) -> bytes:
         """The bytes of a PDF with these pages."""
         out = io.BytesIO()
-        canvas = Canvas(out, invariant=1, pageCompression=1)
+        with _binary_streams():
+            self._write(Canvas(out, invariant=1, pageCompression=1), sheets, title, labels)
+        return out.getvalue()
+
+    def _write(self, canvas: Any, sheets: Sequence[Sheet], title: str, labels: PageLabels) -> None:
         canvas.setTitle(title)
         canvas.setAuthor("looseleaf procedural documents")
         for first, style, start in labels:
@@ -55,7 +61,6 @@ class Painter:
                 self._shapes(canvas, sheet.shapes)
             canvas.showPage()
         canvas.save()
-        return out.getvalue()
 
     def _image(self, canvas: Canvas, jpeg: bytes, box: Box) -> None:
         reader = ImageReader(io.BytesIO(jpeg))
@@ -86,6 +91,16 @@ class Painter:
             image = ImageChops.multiply(image, _paper(image.size, str(sheet.skew)))
             self._images[key] = _jpeg(image.filter(ImageFilter.GaussianBlur(0.45)), SCAN_QUALITY)
         return self._images[key]
+
+
+@contextmanager
+def _binary_streams() -> Iterator[None]:
+    """Without reportlab's base-85 coat around every stream: a fifth smaller, and a third of the time."""
+    before, rl_config.useA85 = rl_config.useA85, 0
+    try:
+        yield
+    finally:
+        rl_config.useA85 = before
 
 
 def rotated(mark: Mark, sheet: Sheet) -> Mark:

@@ -11,9 +11,9 @@ from typing import Any, Literal
 
 import msgspec
 
-from .names import Pool
-from .slots import Kind
-from .splits import Split
+from looseleaf.procedural.names import Pool
+from looseleaf.procedural.slots import Kind
+from looseleaf.procedural.splits import Split
 
 __all__ = ["ChartSpec", "ColumnSpec", "FactSpec", "FactWords", "FamilySpec", "Filler", "Theme", "Wording", "facts",
            "themes", "wording"]  # fmt: skip

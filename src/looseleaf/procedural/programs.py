@@ -8,8 +8,8 @@ from typing import Literal
 
 import msgspec
 
-from ..question import NOT_ANSWERABLE
-from .slots import Slot, number_text
+from looseleaf.procedural.slots import Slot, number_text
+from looseleaf.question import NOT_ANSWERABLE
 
 __all__ = ["Answer", "Candidate", "Op", "Program", "evaluate"]
 

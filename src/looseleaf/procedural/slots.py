@@ -6,9 +6,10 @@ from random import Random
 from typing import Literal, cast
 
 import msgspec
+from rapidfuzz.distance import Levenshtein
 
-from .names import Pool, draw
-from .splits import Split, belongs, years
+from looseleaf.procedural.names import Pool, draw
+from looseleaf.procedural.splits import Split, belongs, years
 
 __all__ = ["Kind", "Mint", "Slot", "Values"]
 
@@ -17,6 +18,10 @@ MONTHS = (
     "January", "February", "March", "April", "May", "June", "July", "August", "September", "October",
     "November", "December",
 )  # fmt: skip
+NUMBER_TRIES = 25
+"""The same for numbers, of which a crowded range may have none left."""
+SERIES = ("II", "I")
+"""A name whose pool has run dry is followed by `II`, `III` and so on."""
 CODE_LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ"
 FRESH_TRIES = 200
 """Draws before a value that another part of the document already shows is accepted."""
@@ -103,35 +108,52 @@ class Mint:
 
         Numbers on a coarser grid (`step` > 1, read off an axis) are too few to be divided among splits.
         """
+        if step > 1:
+            return low + step * self.rng.randrange((high - low) // step + 1)
         value = low
-        for _ in range(FRESH_TRIES):
-            value = low + step * self.rng.randrange((high - low) // step + 1)
-            if step > 1:
+        for tried in range(FRESH_TRIES):
+            value = self.rng.randrange(low, high + 1)
+            if belongs(value, self.split) and (
+                tried >= NUMBER_TRIES or str(value).rstrip("0") not in self.used
+            ):
                 break
-            digits = str(value).rstrip("0")
-            if belongs(value, self.split) and digits not in self.used:
-                self.used.add(digits)
-                break
+        self.used.add(str(value).rstrip("0"))
         return value
 
     def name(self, pool: Pool) -> str:
         """A name of the split that is new to the document."""
-        name = draw(pool, self.rng)
-        for _ in range(FRESH_TRIES):
-            if belongs(name, self.split) and name not in self.used:
-                break
-            name = draw(pool, self.rng)
+        name = self._unused(pool)
         self.used.add(name)
         return name
 
+    def _unused(self, pool: Pool) -> str:
+        """A name that the document does not have; numbered like a second work where a pool runs dry."""
+        for _ in range(FRESH_TRIES):
+            name = draw(pool, self.rng)
+            if belongs(name, self.split) and name not in self.used:
+                return name
+        plain = draw(pool, self.rng)
+        numbered = (f"{plain} {SERIES[0]}{SERIES[1] * i}" for i in range(FRESH_TRIES))
+        return next(name for name in numbered if belongs(name, self.split) and name not in self.used)
+
+    def near(self, pool: Pool, name: str, draws: int) -> str:
+        """A name that the document does not have, the one among so many draws that is most like `name`."""
+        found = max(
+            (self._unused(pool) for _ in range(draws)),
+            key=lambda other: Levenshtein.normalized_similarity(other, name),
+        )
+        self.used.add(found)
+        return found
+
     def date(self) -> str:
         """A day of the split's years, written out."""
-        while True:
+        for _ in range(FRESH_TRIES):
             day, month = self.rng.randrange(1, 29), self.rng.choice(MONTHS)
             date = f"{day} {month} {self.rng.choice(years(self.split))}"
             if date not in self.used:
-                self.used.add(date)
-                return date
+                break
+        self.used.add(date)
+        return date
 
     def code(self) -> str:
         """An identifier such as `QTR-5810`; letters differ as well, so that two codes are never alike."""
@@ -143,10 +165,11 @@ class Mint:
 
     def fresh(self, slot: Slot) -> Slot:
         """The same slot with another value of the same sort."""
-        value: int | str
+        value: int | str = slot.value
         match slot.kind:
             case "number" | "percent":
-                value = self.number(slot.low, slot.high, slot.step)
+                while value == slot.value:
+                    value = self.number(slot.low, slot.high, slot.step)
             case "date":
                 value = self.date()
             case "code":
@@ -156,7 +179,7 @@ class Mint:
             case "count":
                 value = slot.units + (1 if slot.units < slot.high else -1)
             case "year":
-                value = slot.value
+                pass  # years are few; a document holds its unused ones back by itself
             case "name":
                 value = self.name(cast(Pool, slot.pool))
         return msgspec.structs.replace(slot, value=value)

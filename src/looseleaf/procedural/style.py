@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Literal
 
-from .page import Colour
+from looseleaf.procedural.page import Colour
 
 __all__ = ["FormKind", "Style", "draw_style"]
 

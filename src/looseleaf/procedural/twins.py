@@ -11,13 +11,14 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from .choose import Chosen, contains, plain
-from .dice import dice
-from .document import Document, lay_out
-from .draft import CHART, FIGURE, LAYOUT, TABLE, TEXT, Source
-from .page import Sheet
-from .programs import Answer, Program, evaluate
-from .slots import Mint, Slot, Values
+from looseleaf.procedural.choose import Chosen, contains, plain
+from looseleaf.procedural.dice import dice
+from looseleaf.procedural.document import Document, lay_out
+from looseleaf.procedural.draft import CHART, FIGURE, LAYOUT, TABLE, TEXT, Source
+from looseleaf.procedural.page import Sheet
+from looseleaf.procedural.programs import Answer, Program, evaluate
+from looseleaf.procedural.slots import Mint, Slot, Values
+from looseleaf.procedural.splits import belongs
 
 __all__ = ["Twin", "TwinKind", "twins_of"]
 
@@ -146,7 +147,7 @@ def _overtaking(program: Program, values: Values, mint: Mint) -> Iterator[Slot]:
         value = steps * slot.step
         if falling and first.step > 1:
             value = first.units + slot.step
-        if value != first.units and value > 0:
+        if 0 < value != first.units and (slot.step > 1 or belongs(value, mint.split)):
             yield msgspec.structs.replace(slot, value=value)
 
 

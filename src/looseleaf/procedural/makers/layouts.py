@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..author import Author
-from ..blocks import Bullets, Heading, NoteBox, Prose, Rich, rich
-from ..draft import LAYOUT
-from ..page import Sheet
-from ..programs import Program, evaluate
+from looseleaf.procedural.author import Author
+from looseleaf.procedural.blocks import Bullets, NoteBox, Prose, Rich, rich
+from looseleaf.procedural.draft import LAYOUT
+from looseleaf.procedural.page import Sheet
+from looseleaf.procedural.programs import Program, evaluate
 
 __all__ = ["Layouts"]
 
@@ -22,7 +22,7 @@ class Layouts:
         self.author = author
         self.boxes: list[str] = []
 
-    def bullets(self) -> tuple[Heading, Bullets]:
+    def bullets(self) -> Bullets:
         """A titled list of points."""
         author, mint = self.author, self.author.mint
         title = self._title("Goals of")
@@ -32,9 +32,9 @@ class Layouts:
         i = author.rng.randrange(len(items))
         program = author.find((), items[i])
         author.ask("layout.bullet", words | {"number": i + 1}, program, (items[i],), (LAYOUT,))
-        return Heading(2, (title,)), Bullets(tuple(author.ref(item) for item in items))
+        return Bullets(title, tuple(author.ref(item) for item in items))
 
-    def steps(self) -> tuple[Heading, Bullets]:
+    def steps(self) -> Bullets:
         """A numbered procedure; how many steps it shows is a slot."""
         author, mint, rng = self.author, self.author.mint, self.author.rng
         title = self._title("Service of")
@@ -50,7 +50,7 @@ class Layouts:
         asked = rng.choice([i for i in range(size) if i % 3 != 2])
         program = author.find((), tools[asked])
         author.ask("layout.step_tool", words | {"number": asked + 1}, program, (tools[asked],), (LAYOUT,))
-        return Heading(2, (title,)), Bullets(items, numbered=True, count=count)
+        return Bullets(title, items, numbered=True, count=count)
 
     def _step(self, tool: str, plain: bool) -> Rich:
         author = self.author

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..author import Author
-from ..blocks import FlowDiagram, Gauge, PartDrawing, Ref, ShapePicture, SitePlan
-from ..draft import FIGURE
-from ..programs import Program
+from looseleaf.procedural.author import Author
+from looseleaf.procedural.blocks import FlowDiagram, Gauge, PartDrawing, Ref, ShapePicture, SitePlan
+from looseleaf.procedural.draft import FIGURE
+from looseleaf.procedural.programs import Program
 
 __all__ = ["Pictures"]
 

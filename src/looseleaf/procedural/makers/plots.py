@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from ..author import Author
-from ..blocks import Chart, ChartLook, Ref, Rich
-from ..draft import CHART, TABLE
-from ..phrases import ChartSpec
-from ..programs import Program
-from ..slots import MONTHS
-from ..splits import years
-from .tables import EXTREMES, PAIR_OPS, TableFamily
+from looseleaf.procedural.author import Author
+from looseleaf.procedural.blocks import Chart, ChartLook, Ref, Rich
+from looseleaf.procedural.draft import CHART, TABLE
+from looseleaf.procedural.makers.tables import EXTREMES, PAIR_OPS, TableFamily
+from looseleaf.procedural.phrases import ChartSpec
+from looseleaf.procedural.programs import Program
+from looseleaf.procedural.slots import MONTHS
+from looseleaf.procedural.splits import years
 
 __all__ = ["ChartCopy", "ChartFamily"]
 
@@ -163,6 +163,7 @@ class ChartFamily:
         cells = (first.values[i], second.values[i])
         words = self._words(first, label=self.names[i], where2=second.where)
         self.author.ask("chart.across", words, Program(op="difference", operands=cells), cells, (CHART,))
+        self.author.ask("chart.pair", words, Program(op="list", operands=cells), cells, (CHART,))
 
     def ask_against(self, family: TableFamily) -> None:
         """A figure of a chart against a figure of a table."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ..author import Author
-from ..blocks import Checks, SheetFields
-from ..draft import LAYOUT
-from ..programs import Program
+from looseleaf.procedural.author import Author
+from looseleaf.procedural.blocks import Checks, SheetFields
+from looseleaf.procedural.draft import LAYOUT
+from looseleaf.procedural.programs import Program
 
 __all__ = ["Sheets"]
 

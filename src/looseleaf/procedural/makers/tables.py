@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..author import Author
-from ..blocks import Ref, Rich, TableBlock, rich
-from ..draft import TABLE, TEXT
-from ..phrases import ColumnSpec, FamilySpec
-from ..programs import Op, Program, evaluate
-from ..slots import Slot
-from ..splits import years
+from looseleaf.procedural.author import Author
+from looseleaf.procedural.blocks import Ref, Rich, TableBlock, rich
+from looseleaf.procedural.draft import TABLE, TEXT
+from looseleaf.procedural.phrases import ColumnSpec, FamilySpec
+from looseleaf.procedural.programs import Op, Program, evaluate
+from looseleaf.procedural.slots import Slot
+from looseleaf.procedural.splits import years
 
 __all__ = ["EXTREMES", "PAIR_OPS", "Copy", "TableFamily"]
 
@@ -257,6 +257,11 @@ class TableFamily:
             author.ask("table.across", words, Program(op="difference", operands=cells), cells, (TABLE,))
             change = Program(op="change", operands=(cells[1], cells[0]))
             author.ask("table.change", words, change, cells, (TABLE,))
+        column = author.rng.choice(self._of_kind("number", "percent", "name", "date", "code"))
+        row = author.rng.randrange(len(self.rows))
+        cells = (first.cells[row][column], second.cells[row][column])
+        words = self._words(first, column, row=self.rows[row], where2=second.where)
+        author.ask("table.pair", words, Program(op="list", operands=cells), cells, (TABLE,))
 
     def _ask_missing(self, copy: Copy) -> None:
         """Unanswerable: a row, a copy or a column that is not there, though its look-alikes are."""

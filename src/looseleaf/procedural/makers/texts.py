@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ..author import Author
-from ..blocks import Prose, rich
-from ..draft import TEXT
-from ..phrases import FactSpec, SlotSpec, Wording, facts
-from ..programs import Candidate, Program
+from looseleaf.procedural.author import Author
+from looseleaf.procedural.blocks import Prose, rich
+from looseleaf.procedural.draft import TEXT
+from looseleaf.procedural.phrases import FactSpec, SlotSpec, Wording, facts
+from looseleaf.procedural.programs import Candidate, Program
 
 __all__ = ["Facts"]
 
