@@ -27,6 +27,7 @@ from looseleaf.document import Document, PageStore
 from looseleaf.errors import DataError
 from planted_data import (
     PAGES,
+    dude_row,
     longdocurl_row,
     mmlb_row,
     molorag_row,
@@ -311,6 +312,29 @@ def test_longdocurl_golds_are_tried_with_its_own_rule(tmp_path: Path, store: Pag
     assert kinds(found) == [("unreachable_gold", 1)], (
         "commas are fine in LongDocURL, decimals of an Integer are not"
     )
+
+
+def test_uda_and_dude_golds_are_tried_with_their_own_rules(tmp_path: Path, store: PageStore) -> None:
+    row = {"q_uid": "u", "doc_id": "a.pdf", "question": "q?", "answer": "The.", "answer_2": " "}
+    rows = [
+        row,
+        {**row, "question": "r?", "answer_2": "The pier."},
+        {**row, "question": "s?", "answer": "Yes"},
+    ]
+    write_json(tmp_path / "PaperTab_samples.json", rows)
+    found = check(load_benchmark("papertab", tmp_path, require_documents=False), store)
+    assert kinds(found) == [("unreachable_gold", 0)], (
+        "a reference without a token scores 0; the second one may do"
+    )
+    golds = [
+        dude_row(),
+        dude_row(question="b?", answers=["x", "y"], answer_type="list/extractive"),
+        dude_row(question="c?", answers=[], answers_page_bounding_boxes=[], answer_type="not answerable"),
+        dude_row(question="d?", answers=["a", "a"], answer_type="list/extractive"),
+    ]
+    write_json(tmp_path / "demo_gt.json", {"data": golds})
+    found = check(load_benchmark("dude", tmp_path, require_documents=False), store)
+    assert kinds(found) == []
 
 
 def test_own_questions_have_no_official_rule(tmp_path: Path, store: PageStore) -> None:

@@ -13,7 +13,7 @@ from looseleaf.benchmarks.overlay_build import overlay_between
 from looseleaf.document import PageStore
 from looseleaf.errors import DataError
 
-DATA = Path(os.environ.get("LOOSELEAF_DATA", "/nonexistent"))
+DATA = Path(os.environ.get("LOOSELEAF_DATA") or "/nonexistent")
 
 pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason="LOOSELEAF_DATA names no folder of real benchmarks")
 
