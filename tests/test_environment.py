@@ -620,7 +620,7 @@ RULES = st.sampled_from(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(RULES, st.lists(TURNS, max_size=8))
 def test_21_whatever_a_policy_says_is_data(rules: Protocol, turns: list[PolicyTurn]) -> None:
     env = environment(rules)

@@ -652,18 +652,18 @@ def test_a_question_without_a_gold_answer_is_unscored_and_no_fault(
 
 # -- interrupts and kill -9, as a user meets them ------------------------------------------------------------------
 
-SLOW_AGENT = """
-import os, time
+HELD_AGENT = """
+import asyncio, os, re
 from pathlib import Path
 from looseleaf import Action
 
 class Agent:
     async def act(self, view):
-        import asyncio
-        await asyncio.sleep(0.05)
         if not view.history:
             with open(os.environ["ASKED"], "a") as file:
                 file.write(view.question + "\\n")
+            while int(re.search("[0-9]+", view.question)[0]) >= 6 and not Path(os.environ["GO"]).exists():
+                await asyncio.sleep(0.01)
             return Action.fetch(1)
         if not view.memory.findings:
             return Action.note("A survey.", 1)
@@ -672,17 +672,21 @@ class Agent:
 def make():
     return Agent()
 """
+"""Questions 0 to 5 run through; later ones hold until the file GO is there."""
+
+ALL = [f"mini:{index}#0" for index in range(14)]
 
 
 class Session:
-    """`looseleaf eval` with a slow agent, in a process of its own."""
+    """`looseleaf eval` over 14 questions, three at a time, in a process of its own."""
 
-    def __init__(self, own_set: OwnSet, module: str, out: Path, n_questions: int) -> None:
+    def __init__(self, own_set: OwnSet, module: str, out: Path) -> None:
         row = {"doc_id": "report_0.pdf", "answer": 7}
-        lines = [json.dumps(row | {"question": f"What is number {index}?"}) for index in range(n_questions)]
+        lines = [json.dumps(row | {"question": f"What is number {index}?"}) for index in range(len(ALL))]
         own_set.questions.write_text("\n".join(lines) + "\n", encoding="utf-8")
         self.out = out
         self.log = out.with_suffix(".log")
+        self.go = out.with_suffix(".go")
         self.command = [
             *(sys.executable, "-m", "looseleaf", "eval", str(own_set.questions), "--docs", str(own_set.docs)),
             *("--out", str(out), "--policy", f"python:{module}:make", "--concurrency", "3"),
@@ -692,11 +696,26 @@ class Session:
     def start(self) -> subprocess.Popen[str]:
         return subprocess.Popen(
             self.command,
-            env=os.environ | {"ASKED": str(self.log)},
+            env=os.environ | {"ASKED": str(self.log), "GO": str(self.go)},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
         )
+
+    def start_and_hold(self) -> subprocess.Popen[str]:
+        """Start, and wait until six questions are finished and three more are held."""
+        process = self.start()
+        for _ in range(6000):
+            if (len(self.finished()) == 6 and len(self.asked()) == 9) or process.poll() is not None:
+                break
+            time.sleep(0.01)
+        return process
+
+    def finish(self) -> tuple[int, str, str]:
+        self.go.touch()
+        process = self.start()
+        out, err = process.communicate(timeout=120)
+        return process.returncode, out, err
 
     def finished(self) -> list[str]:
         """Trajectory ids of the whole lines on disk, in order."""
@@ -705,58 +724,41 @@ class Session:
         return [json.loads(line)["trajectory_id"] for line in lines if line.endswith(b"\n")]
 
     def asked(self) -> list[str]:
-        return self.log.read_text().splitlines()
-
-    def wait_for(self, process: subprocess.Popen[str], n_finished: int) -> None:
-        for _ in range(1500):
-            if len(self.finished()) >= n_finished or process.poll() is not None:
-                return
-            time.sleep(0.01)
+        return self.log.read_text().splitlines() if self.log.exists() else []
 
 
 @pytest.fixture
 def session(own_set: OwnSet, agent_module: MakeModule, tmp_path: Path) -> Session:
-    return Session(own_set, agent_module(SLOW_AGENT), tmp_path / "run", 14)
-
-
-def finish(session: Session) -> tuple[int, str, str]:
-    process = session.start()
-    out, err = process.communicate(timeout=60)
-    return process.returncode, out, err
+    return Session(own_set, agent_module(HELD_AGENT), tmp_path / "run")
 
 
 def test_kill_9_in_the_middle_of_eval_and_the_same_command_again(session: Session) -> None:
-    process = session.start()
-    session.wait_for(process, 4)
+    process = session.start_and_hold()
     process.send_signal(signal.SIGKILL)
     process.communicate()
     before = session.finished()
-    assert 4 <= len(before) < 14
-    asked_before = session.asked()
-    code, out, err = finish(session)
+    assert sorted(before) == ALL[:6]
+    code, out, err = session.finish()
     assert code == 0, err
     after = session.finished()
-    assert sorted(after) == sorted(f"mini:{index}#0" for index in range(14)), "none lost and none twice"
-    assert after[: len(before)] == before
-    asked_again = session.asked()[len(asked_before) :]
-    done = {f"What is number {key.split(':')[1].split('#')[0]}?" for key in before}
-    assert not done & set(asked_again), "no finished question ran again"
-    assert len(asked_again) == 14 - len(before)
+    assert after[:6] == before
+    assert sorted(after) == sorted(ALL), "none lost and none twice"
+    asked_again = session.asked()[9:]
+    assert sorted(asked_again) == sorted(f"What is number {index}?" for index in range(6, 14))
     assert "Acc" in out
 
 
 def test_an_interrupt_finishes_what_is_in_flight_and_the_same_command_goes_on(session: Session) -> None:
-    process = session.start()
-    session.wait_for(process, 3)
+    process = session.start_and_hold()
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=60)
+    time.sleep(0.5)
+    session.go.touch()
+    _, err = process.communicate(timeout=120)
     assert process.returncode == 130, err
     assert "Traceback" not in err
     assert "the same command goes on" in err
-    before = session.finished()
-    assert 3 <= len(before) < 14
-    assert len(session.asked()) == len(before), "what was started was finished"
-    code, _, err = finish(session)
+    assert sorted(session.finished()) == ALL[:9], "what was started was finished, and no more was started"
+    code, _, err = session.finish()
     assert code == 0, err
-    assert sorted(session.finished()) == sorted(f"mini:{index}#0" for index in range(14))
-    assert len(session.asked()) == 14
+    assert sorted(session.finished()) == sorted(ALL)
+    assert sorted(session.asked()) == sorted(f"What is number {index}?" for index in range(14))
