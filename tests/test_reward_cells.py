@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 
 from looseleaf.errors import ConfigError, DataError
 from looseleaf.memory import Finding
+from looseleaf.metrics.memory import OutcomeCell
 from looseleaf.reward import (
+    CELLS,
     AnswerOnlyReward,
     AWMReward,
     CellReward,
@@ -37,6 +39,11 @@ def quiet(*values: float, **options: object) -> CellReward:
 def test_the_papers_constants_and_cells() -> None:
     assert [AWMReward().value(outcome) for outcome in BINARY] == [-1.0, -0.1, 0.0, 2.0]
     assert [AnswerOnlyReward().value(outcome) for outcome in BINARY] == [0.0, 0.0, 1.0, 1.0]
+
+
+def test_cells_are_those_of_the_metrics() -> None:
+    assert sorted(CELLS) == sorted(str(cell) for cell in OutcomeCell)
+    assert [outcome.cell() for outcome in BINARY] == [0, 1, 2, 3]
 
 
 def test_tables_hold_what_single_outcomes_get() -> None:
@@ -189,7 +196,7 @@ def test_scores_outside_zero_to_one_are_refused() -> None:
 
 def test_options_that_cannot_be_used_are_refused() -> None:
     with pytest.raises(ConfigError, match="threshold"):
-        AWMReward(threshold="> 0")
+        AWMReward(threshold=">1")
     with pytest.raises(ConfigError, match="readers"):
         AWMReward(readers=0)
 

@@ -35,7 +35,7 @@ EPILOG = """
 
 app = typer.Typer(
     name="looseleaf",
-    help="The bench for long-document question answering agents: answers, navigation, and whether memory alone answers.",
+    help="The bench for long-document question answering agents: answers, navigation, whether memory alone answers.",
     epilog=EPILOG,
     no_args_is_help=True,
     rich_markup_mode="markdown",

@@ -147,11 +147,13 @@ def leak(
 
 def _constant_scores(question_set: QuestionSet) -> list[tuple[float, bool]]:
     from looseleaf.question import NOT_ANSWERABLE
-    from looseleaf.runner.scorers import default_rule
+    from looseleaf.scoring.registry import Scorer, default_scorer, get_scorer
 
-    rule = default_rule(question_set.name)
+    scorer = get_scorer(default_scorer(question_set.name))
+    assert isinstance(scorer, Scorer)  # benchmarks' own rules are functions, not judges
     scored = [
-        (rule(question, NOT_ANSWERABLE), bool(question.evidence_pages)) for question in question_set.runnable
+        (scorer.score_answer(question, NOT_ANSWERABLE), bool(question.evidence_pages))
+        for question in question_set.runnable
     ]
     rows = [(score.value, has_pages) for score, has_pages in scored if score.value is not None]
     if not rows:

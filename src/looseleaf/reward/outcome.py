@@ -7,6 +7,7 @@ import math
 import msgspec
 
 from looseleaf.errors import DataError
+from looseleaf.scoring.thresholds import threshold_named
 
 __all__ = ["CELLS", "Outcome"]
 

@@ -17,7 +17,7 @@ from looseleaf.models.role_spec import RoleSpec
 from looseleaf.roles import Extractor, Reader
 from looseleaf.runner.answers import Response, responses_of
 from looseleaf.runner.config import ScoreConfig
-from looseleaf.runner.scorers import ScoringRule, rule_named
+from looseleaf.runner.scorers import ScoringRule, rule_named, score_row
 from looseleaf.runner.stage import StageProgress, work_off
 from looseleaf.runstore import ExtractionRow, ReadingRow, Run, ScoreRow, config_id
 from looseleaf.score import Unscored
@@ -157,7 +157,8 @@ class _Scoring:
     async def _score(
         self, responses: list[Response], extraction_id: str | None, extractions: dict[str, ExtractionRow]
     ) -> tuple[str, int]:
-        config = self._rule.as_config() | {
+        config = {
+            "scorer": self._rule.name,
             "extraction_id": extraction_id,
             "judge": self._config.judge.identity(),
         }
@@ -168,7 +169,7 @@ class _Scoring:
         work = [response for response in responses if response.key not in done]
 
         async def score(response: Response) -> ScoreRow:
-            return await self._rule.row(response, extraction_id, extractions.get(response.key))
+            return await score_row(self._rule, response, extraction_id, extractions.get(response.key))
 
         await work_off("scorer", work, score, ledger, concurrency=SCORE_CONCURRENCY, progress=self._progress)
         ledger.close()

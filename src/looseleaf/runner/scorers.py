@@ -1,22 +1,31 @@
-"""Scoring rules as the runner uses them: from a response and an extraction to a stored score row."""
+"""Scorers as the runner uses them: from a response and an extraction to a stored score row."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
-import msgspec
-
-from looseleaf.question import Question
-from looseleaf.roles import Judge
+from looseleaf.agent import resolved
+from looseleaf.errors import AgentError, ConfigError, FaultError, boundary
+from looseleaf.roles import Judge, Usage
 from looseleaf.runner.answers import Response
 from looseleaf.runstore import ExtractionRow, ScoreRow
 from looseleaf.score import Score, Unscored
+from looseleaf.scoring.registry import JudgeScorer, Scorer, default_scorer, get_scorer
 
-__all__ = ["RuleScoring", "ScoringRule", "rule_named"]
+__all__ = ["JudgeScoring", "RuleScoring", "ScoringRule", "rule_named"]
 
 EMPTY_PREDICTION = Score(value=0.0)
 """A trajectory without an answer has an empty prediction and scores 0 by rule (AWM: budget spent, s_ans = 0)."""
+
+
+class Scored(NamedTuple):
+    """What became of one response."""
+
+    score: Score
+    prediction: Any = None
+    upstream_value: float | None = None
+    error: str | None = None
+    usage: Usage = Usage()
 
 
 class ScoringRule(Protocol):
@@ -30,90 +39,96 @@ class ScoringRule(Protocol):
     def wants_extraction(self) -> bool:
         """Whether responses pass through the extractor first."""
 
-    def as_config(self) -> dict[str, Any]:
-        """What the ledger id stands for."""
-
-    async def row(
-        self, response: Response, extraction_id: str | None, extraction: ExtractionRow | None
-    ) -> ScoreRow:
-        """The score of one response; faults become unscored rows."""
+    async def scored(self, response: Response, extraction: ExtractionRow | None) -> Scored:
+        """The score of one response that is there; faults become unscored."""
 
 
-class RuleScoring(msgspec.Struct, frozen=True, kw_only=True):
-    """A scorer that is a pure function of gold and prediction.
+class RuleScoring:
+    """A scorer that is a pure function of gold and prediction."""
 
-    Attributes:
-        name: canonical scorer name.
-        parse: takes the prediction out of an extractor's raw output, as upstream does; raises `ValueError` where
-            it cannot.
-        rule: scores a prediction.
-        upstream_value: what upstream would have recorded for an extractor output or for none (a failure).
-    """
+    wants_extraction = True
 
-    name: str
-    parse: Callable[[str], Any]
-    rule: Callable[[Question, Any], Score]
-    upstream_value: Callable[[Question, str | None], float | None]
+    def __init__(self, scorer: Scorer) -> None:
+        self._scorer = scorer
+        self.name = scorer.name
 
-    @property
-    def wants_extraction(self) -> bool:
-        """Official rules score short answers."""
-        return True
-
-    def as_config(self) -> dict[str, Any]:
-        """What the ledger id stands for."""
-        return {"scorer": self.name}
-
-    async def row(
-        self, response: Response, extraction_id: str | None, extraction: ExtractionRow | None
-    ) -> ScoreRow:
-        """The score of one response."""
-        prediction, score, error = self._scored(response, extraction)
-        upstream = (
-            self.upstream_value(response.question, extraction.text) if extraction is not None else score.value
-        )
-        return ScoreRow(
-            trajectory_id=response.trajectory_id,
-            target=response.target,
-            reading_id=response.reading_id,
-            extraction_id=extraction_id,
-            variant=response.variant,
-            sample_index=response.sample_index,
-            prediction=prediction,
-            value=score.value,
-            unscored=score.unscored,
-            upstream_raises=score.upstream_raises,
-            upstream_value=upstream,
-            error=error,
-        )
-
-    def _scored(self, response: Response, extraction: ExtractionRow | None) -> tuple[Any, Score, str | None]:
-        if response.unscored is not None:
-            return None, Score(unscored=response.unscored), response.error
-        if not response.text:
-            return "", EMPTY_PREDICTION, None
+    async def scored(self, response: Response, extraction: ExtractionRow | None) -> Scored:
+        """Parse the extraction as upstream does and apply the rule."""
         if extraction is None:
-            return response.text, self.rule(response.question, response.text), None
+            return Scored(self._scorer.score_answer(response.question, response.text), response.text)
+        upstream = self._scorer.upstream_value(response.question, extraction.text)
         if extraction.text is None:
-            return None, Score(unscored=Unscored.EXTRACTOR_FAULT), extraction.error
+            return Scored(Score(unscored=Unscored.EXTRACTOR_FAULT), None, upstream, extraction.error)
         try:
-            prediction = self.parse(extraction.text)
+            answer = self._scorer.parse(extraction.text)
         except ValueError as problem:
-            return None, Score(unscored=Unscored.EXTRACTOR_FAULT), str(problem)
-        return prediction, self.rule(response.question, prediction), None
+            return Scored(Score(unscored=Unscored.EXTRACTOR_FAULT), None, upstream, str(problem))
+        return Scored(self._scorer.score_answer(response.question, answer), answer, upstream)
+
+
+class JudgeScoring:
+    """A scorer that asks a judge."""
+
+    def __init__(self, scorer: JudgeScorer, judge: Judge) -> None:
+        self._scorer = scorer
+        self._judge = judge
+        self.name = scorer.name
+        self.wants_extraction = scorer.wants_extraction
+
+    async def scored(self, response: Response, extraction: ExtractionRow | None) -> Scored:
+        """Ask the judge and parse the reply strictly."""
+        prompt = self._scorer.prompt_for(response.question, response.text)
+        try:
+            with boundary(AgentError, "The judge failed"):
+                reply = await resolved(self._judge.judge(prompt))
+        except FaultError as problem:
+            unscored = Score(unscored=Unscored.JUDGE_FAULT)
+            return Scored(unscored, response.text, self._scorer.upstream(None), str(problem))
+        score = self._scorer.parse(reply.text)
+        error = None if score.scored else f"The judge's reply holds no verdict: {reply.text[:REPLY_SHOWN]}"
+        return Scored(score, response.text, self._scorer.upstream(reply.text), error, reply.usage)
+
+
+REPLY_SHOWN = 200
+"""Characters of a reply without verdict that its error keeps."""
+
+
+async def score_row(
+    rule: ScoringRule, response: Response, extraction_id: str | None, extraction: ExtractionRow | None
+) -> ScoreRow:
+    """The stored score of one response, there or not."""
+    if response.unscored is not None:
+        scored = Scored(Score(unscored=response.unscored), error=response.error)
+    elif not response.text:
+        scored = Scored(EMPTY_PREDICTION, "", 0.0)
+    else:
+        scored = await rule.scored(response, extraction)
+    return ScoreRow(
+        trajectory_id=response.trajectory_id,
+        target=response.target,
+        reading_id=response.reading_id,
+        extraction_id=extraction_id,
+        variant=response.variant,
+        sample_index=response.sample_index,
+        prediction=scored.prediction,
+        value=scored.score.value,
+        unscored=scored.score.unscored,
+        upstream_raises=scored.score.upstream_raises,
+        upstream_value=scored.upstream_value,
+        error=scored.error,
+        usage=scored.usage,
+    )
 
 
 def rule_named(name: str, benchmark: str, judge: Judge | None) -> ScoringRule:
-    """The scoring rule of that canonical name, or the benchmark's official one for an empty name.
+    """The scoring rule of that canonical name, or the benchmark's own for an empty name.
 
     Raises:
         ConfigError: there is no such scorer, or it needs a judge and there is none.
     """
-    from looseleaf.scoring import mmlongbench
-
-    return RuleScoring(
-        name="mmlongbench",
-        parse=str,
-        rule=lambda q, p: mmlongbench.score(q.references[0], p, q.answer_format),
-        upstream_value=lambda q, t: None,
-    )
+    scorer = get_scorer(name or default_scorer(benchmark))
+    if isinstance(scorer, Scorer):
+        return RuleScoring(scorer)
+    if judge is None:
+        raise ConfigError(f"The scorer {scorer.name} needs a judge; add --judge openai:MODEL.")
+    return JudgeScoring(scorer, judge)

@@ -11,7 +11,7 @@ from looseleaf.errors import ConfigError, RunError
 from looseleaf.reward.advantages import ADVANTAGE_EPS, Scale, group_advantages
 from looseleaf.reward.alden import AldenReward, alden_episode
 from looseleaf.reward.cells import AnswerOnlyReward, AWMReward, CellReward
-from looseleaf.reward.outcome import CELLS, Outcome, threshold_named
+from looseleaf.reward.outcome import CELLS, Outcome
 from looseleaf.reward.record import Reward
 from looseleaf.reward.simulation.measure import CELL_LABELS, Measured
 from looseleaf.reward.simulation.mixture import Mixture, Probabilities
@@ -19,6 +19,7 @@ from looseleaf.reward.simulation.result import Simulation
 from looseleaf.reward.simulation.sample import summed_up
 from looseleaf.reward.stored import Verdicts, selected, stored_outcomes
 from looseleaf.runstore import Run
+from looseleaf.scoring.thresholds import threshold_named
 
 __all__ = ["mixture_of_run", "simulate_run"]
 
