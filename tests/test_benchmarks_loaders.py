@@ -11,7 +11,7 @@ import pytest
 from looseleaf.benchmarks import BENCHMARKS, QuestionSet, canonical_name, check, get_benchmark, load_benchmark
 from looseleaf.benchmarks.longdocurl import typed_gold, window_around
 from looseleaf.document import Document, PageStore
-from looseleaf.errors import ConfigError, DataError
+from looseleaf.errors import ConfigError, DataError, DocumentError
 from planted_data import (
     dude_row,
     longdocurl_row,
@@ -267,7 +267,7 @@ def test_page_images_open_with_the_source_numbering(tmp_path: Path) -> None:
     write_page_images(tmp_path / "pages" / "4000001", "4000001", 3, first=1)
     write_jsonl(tmp_path / "public.jsonl", [longdocurl_row()])
     loaded = load_benchmark("longdocurl", tmp_path)
-    with pytest.raises(Exception, match="no page image numbered 0"):
+    with pytest.raises(DocumentError, match="no page image numbered 0"):
         loaded.open(loaded.questions[0])
 
 
