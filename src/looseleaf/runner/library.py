@@ -63,8 +63,7 @@ class Library:
         return self._for_question(question, found)
 
     def _open_new(self, question: Question) -> OpenDocument:
-        path = self._question_set.path_of(question)
-        document = Document.open(path, store=self._store, doc_id=question.doc_id)
+        document = self._question_set.open(question, self._store)
         retriever = RETRIEVERS.get(self._retriever, BM25Retriever)()
         retriever.index(document)
         return OpenDocument(document, retriever)
