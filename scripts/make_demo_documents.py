@@ -54,7 +54,7 @@ CAPTION = ParagraphStyle("caption", fontName="Helvetica-Oblique", fontSize=9, le
 BULLET = ParagraphStyle("bullet", parent=BODY, fontName="Helvetica", fontSize=17, leading=25, alignment=0)
 
 TEXT, TABLE, CHART = "Pure-text (Plain-text)", "Table", "Chart"
-LAYOUT = "Generalized-text (Layout)"
+LAYOUT, FIGURE = "Generalized-text (Layout)", "Figure"
 NOT_ANSWERABLE = "Not answerable"
 
 
@@ -509,6 +509,8 @@ REPORT_ROWS = (
         (TABLE, TEXT),
     ),
     Row("What was the revenue of Marine radar in 2023, in EUR million?", NOT_ANSWERABLE, "None", {}),
+    # A trap: the row and the year exist, but the table holds revenue, not profit.
+    Row("What was the operating profit of Pressure sensors in 2023, in EUR million?", NOT_ANSWERABLE, "None", {}),
 )
 PAPER_ROWS = (
     Row("What F1 does the LSTM method reach?", "74.3", "Float", {2: "74.3"}, (TABLE,)),
@@ -528,6 +530,9 @@ PAPER_ROWS = (
     ),
     Row("How many parameters does the network have?", "18432", "Int", {3: "18,432"}, (TEXT,)),
     Row("What dropout rate is used in training?", NOT_ANSWERABLE, "None", {}),
+    # Two that no text layer answers: a colour, and a count that nobody wrote down.
+    Row("What colour are the bars in Figure 1?", "Teal", "Str", {3: "Figure 1"}, (FIGURE,)),
+    Row("How many authors does the paper have?", "2", "Int", {1: "Jonas Abelard"}, (TEXT,)),
 )
 MANUAL_ROWS = (
     Row("What is the part number of the Rain collector?", "CR2-220", "Str", {2: "CR2-220"}, (TABLE,)),
