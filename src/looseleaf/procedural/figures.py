@@ -104,8 +104,9 @@ def _parts(figure: PartDrawing, values: Values, box: Box, style: Style) -> Drawi
         y = casing.y1 - pitch * (places[i] + 0.5)
         x = casing.x0 + rng.uniform(0.15, 0.6) * (casing.x1 - casing.x0)
         shapes.extend(_component(rng, x, y, 0.36 * pitch, style))
-        shapes.append(Line(x + 0.36 * pitch, y, casing.x1 + 6, y, GREY, 0.7))
-        shapes.append(_label(letter, casing.x1 + 11, y - 2.5, 12, style)[0])
+        side = 0.36 * pitch
+        shapes.append(Line(x + side, y, x + side + 18, y, BLACK, 0.7))
+        shapes.append(_label(letter, x + side + 25, y - 2.5, 12, style)[0])
         y = casing.y1 - pitch * (i + 0.5)
         text, place = _label(values[slot].shown, middle + 30, y - 2.5, box.x1 - middle - 34, style, 0.0)
         shapes.extend((_label(letter + ":", middle + 18, y - 2.5, 12, style)[0], text))

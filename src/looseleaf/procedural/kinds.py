@@ -16,6 +16,8 @@ from looseleaf.procedural.makers.texts import Facts
 __all__ = ["FEWEST_PAGES", "MOST_PAGES", "Writer", "draw_length"]
 
 FEWEST_PAGES, MOST_PAGES = 5, 200
+ROOM = 22
+"""Pages kept free for front matter and for a last chapter that runs on."""
 LENGTHS = {"report": (14, 80), "paper": (8, 30), "slides": (12, 50), "manual": (12, 70), "form": (6, 40)}
 """Body pages of the shortest and longest document at difficulty 0.5."""
 Part = Callable[[], tuple[Block, ...]]
@@ -26,7 +28,7 @@ def draw_length(author: Author) -> int:
     low, high = LENGTHS[author.kind]
     low = max(FEWEST_PAGES, round(low * (0.4 + 1.2 * author.difficulty)))
     high = min(
-        MOST_PAGES - 12, round(high * (0.3 + 1.4 * author.difficulty) * author.rng.choice((1, 1, 1, 1.6)))
+        MOST_PAGES - ROOM, round(high * (0.3 + 1.4 * author.difficulty) * author.rng.choice((1, 1, 1, 1.6)))
     )
     ratio = max(high, low + 1) / low
     return round(low * float(ratio ** author.rng.random()))
