@@ -188,22 +188,14 @@ def _addresses(pool: Pool) -> Iterator[Candidate]:
 
 
 def _lines_with(pool: Pool) -> Iterator[Candidate]:
-    """Short lines with a name of the question, under a heading that names the thing counted."""
+    """Short lines with a name of the question, under a line that is just the thing counted."""
     for name in _name_runs(pool.query.text):
         hits: list[tuple[int, str]] = []
-        for page, model in pool.pages():
+        under = False
+        for page, model in sorted(pool.pages(), key=lambda one: one[0]):
             for line in model.lines:
-                words = line.text.split()
-                if (
-                    name.lower() not in line.text.lower()
-                    or len(words) > MOST_LINE_WORDS
-                    or line.kind == "heading"
-                ):
-                    continue
-                heading = stem_set(model.heading(line.index))
-                if heading & set(pool.focus) or (
-                    model.stems & set(pool.focus[-1:]) and line.text[0].isupper()
-                ):
+                under = under or line.stems == set(pool.focus)
+                if under and name.lower() in line.text.lower() and len(line.text.split()) <= MOST_LINE_WORDS:
                     hits.append((page, line.text))
         if hits:
             evidence = "; ".join(text for _, text in hits)

@@ -79,38 +79,42 @@ def _direct(query: Query, passages: Sequence[Passage]) -> list[Candidate]:
 
 
 def _enumerated(query: Query, passages: Sequence[Passage]) -> list[Candidate]:
-    """For "… of A and B": the answers to the question for A and for B, as a list."""
-    match = _PAIR.search(query.text)
-    if match is None:
-        return []
-    sides = [side for side in match.groups() if side is not None]
+    """For "… of A and B" and "how many A, B and C … respectively": the answers one by one, as a list."""
     best: list[Candidate] = []
-    for side in sides:
-        alone = query.text[: match.start()] + side + query.text[match.end() :]
-        single = analyse(alone)
+    for text in _single_questions(query.text):
+        single = analyse(text)
         single = msgspec.structs.replace(single, form=msgspec.structs.replace(single.form, listed=False))
         found = sorted(_direct(single, passages), key=lambda c: -c.score)
         if not found:
             return []
-        best.append(msgspec.structs.replace(found[0], text=written(single, found[0])))
-    if best[0].text == best[1].text:
+        best.append(
+            found[0]
+            if found[0].computed
+            else msgspec.structs.replace(found[0], text=written(single, found[0]))
+        )
+    if len({one.evidence for one in best}) < len(best) or len(best) < 2:
         return []
     evidence = "; ".join(one.evidence for one in best)
     parts = tuple(Passage(one.page, one.evidence) for one in best)
-    score = min(one.score for one in best)
-    return [
-        Candidate(
-            str([one.text for one in best]),
-            best[0].page,
-            evidence,
-            score,
-            "enumerated",
-            computed=True,
-            parts=parts,
-        )
-    ]
+    texts, score = [one.text for one in best], min(one.score for one in best)
+    return [Candidate(str(texts), best[0].page, evidence, score, "enumerated", computed=True, parts=parts)]
 
 
+def _single_questions(text: str) -> list[str]:
+    """The questions about one thing each that a question about several holds; empty where it holds none."""
+    match = _RESPECTIVELY.search(text)
+    if match is not None:
+        items = [item for item in re.split(r",\s*(?:and\s+)?|\s+and\s+", match["items"]) if item.strip()]
+        return [f"How many {item.strip()} {match['rest']}?" for item in items]
+    match = _PAIR.search(text)
+    sides = [side for side in match.groups() if side is not None] if match else []
+    return [text[: match.start()] + side + text[match.end() :] for side in sides] if match else []
+
+
+_RESPECTIVELY: Final = re.compile(
+    r"how many (?P<items>.+?) (?P<rest>(?:are|is|were|do|does|did|has|have)\b.*?),? respectively",
+    re.IGNORECASE,
+)
 _PAIR: Final = re.compile(
     r"(?P<first>\b(?:[A-Za-z]+ )?\d[\w.-]*) and (?P<second>(?:[A-Za-z]+ )?\d[\w.-]*)"
     r"|(?P<one>\b[A-Z][\w-]*(?: [A-Z][\w-]*)*) and (?P<other>[A-Z][\w-]*(?: [A-Z][\w-]*)*)"

@@ -11,6 +11,7 @@ import msgspec
 from looseleaf.models.extractive.candidate import Candidate
 from looseleaf.models.extractive.page import Line, PageModel, Sentence
 from looseleaf.models.extractive.pool import Pool
+from looseleaf.models.extractive.query import Kind
 from looseleaf.models.extractive.table import read_tables
 from looseleaf.models.extractive.words import stem, stem_set
 
@@ -25,6 +26,9 @@ LEAST_PLAIN: Final = 0.45
 MOST_PLAIN: Final = 15
 SHORT_ITEM: Final = 8
 QUESTIONS: Final = frozenset([stem("question"), stem("questions")])
+UNDER_HEADING: Final = 0.9
+QUESTION_LIST: Final = 0.5
+NUMERIC: Final = frozenset({Kind.COUNT, Kind.NUMBER, Kind.PERCENT, Kind.MONEY})
 INLINE: Final = 0.85
 """Factor for items inside a sentence, which are easily clauses."""
 NO_FOCUS: Final = 0.75
@@ -64,7 +68,7 @@ def list_candidates(pool: Pool) -> Iterator[Candidate]:
     """One candidate for each listing, where the question asks for a list."""
     if pool.query.ordinal and not pool.query.form.listed:
         yield from _nth(pool)
-    if not pool.query.form.listed:
+    if not pool.query.form.listed or pool.query.kind in NUMERIC:
         return
     for listing in listings(pool):
         items = _ordered(pool, _asked_part(pool, listing.items))
@@ -148,8 +152,16 @@ def _marked(pool: Pool, page: int, model: PageModel) -> Iterator[Listing]:
         items, end = _run(lines, start)
         if 2 <= len(items) <= MOST_ITEMS:
             above = _introduction(lines, start)
-            coverage = pool.coverage(stem_set(above), stem_set(model.heading(max(start - 1, 0))))
-            yield Listing(page, _heads(items), above, coverage * pool.page_factor(page), "marked")
+            heading = stem_set(model.heading(max(start - 1, 0)))
+            coverage = max(
+                pool.coverage(stem_set(above), heading), UNDER_HEADING * pool.coverage(heading, model.stems)
+            )
+            introduction = (
+                above
+                if pool.roots(stem_set(above))
+                else f"{model.heading(max(start - 1, 0))} {above}".strip()
+            )
+            yield Listing(page, _heads(items), introduction, coverage * pool.page_factor(page), "marked")
         start = end
 
 
@@ -228,7 +240,7 @@ def _questions(pool: Pool, page: int, model: PageModel) -> Iterator[Listing]:
     lines = (line.text.split("\t")[0] for line in model.lines)
     items = tuple(dict.fromkeys(text for text in lines if text.endswith("?") and len(text.split()) > 2))
     if len(items) > 1:
-        score = PLAIN * pool.coverage(model.stems) * pool.page_factor(page)
+        score = QUESTION_LIST + 0.4 * pool.coverage(model.stems) * pool.page_factor(page)
         yield Listing(page, items, model.lines[0].text, score, "questions")
 
 

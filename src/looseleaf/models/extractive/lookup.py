@@ -49,7 +49,8 @@ def fact_candidates(pool: Pool) -> Iterator[Candidate]:
     for fit in fits(pool, pool.weights, pool.query.years):
         factor = _kind_factor(pool, fit.fact)
         if factor:
-            fact, score = fit.fact, fit.score * share * factor
+            fact = fit.fact
+            score = fit.score * share * factor * pool.focus_factor(fact.stems, fact.context)
             yield Candidate(fact.text, fit.page, fact.evidence, score, "fact", scale=fact.scale)
 
 

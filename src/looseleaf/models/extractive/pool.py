@@ -31,6 +31,10 @@ SHORTEST_ABBREVIATION: Final = 3
 LONGEST_ABBREVIATION: Final = 5
 PAGE_SHARE: Final = 0.25
 """Part of a score that depends on how much of the question its whole page holds."""
+NO_FOCUS: Final = 0.65
+NO_ENTITY: Final = 0.75
+ENTITY: Final = 1.2
+"""Weight from which on a name is one that evidence has to be about."""
 CAPTIONED: Final = frozenset(["figure", "table", "chart", "exhibit"])
 OTHER_CAPTION: Final = 0.7
 """Factor for evidence on a page without the caption of the figure or table that the question names."""
@@ -57,6 +61,7 @@ class Pool:
         for passage, model in zip(passages, self.models, strict=True):
             covered = max(self.coverage(model.stems), self._page_coverage.get(passage.page, 0.0))
             self._page_coverage[passage.page] = covered
+        self._entities = self._named_entities()
         self._captioned = self._caption_pages()
 
     def _misspellings(self) -> dict[str, str]:
@@ -173,6 +178,20 @@ class Pool:
             and root.isalpha()
             and self.term(root) not in self.vocabulary
         ]
+
+    def focus_factor(self, *stems: Iterable[str]) -> float:
+        """Less than 1 where evidence and context lack the thing asked for, or a name that the question is about."""
+        here = set().union(*(self.roots(some) for some in stems))
+        wanted = {root for root in self.focus if self.weights.get(root, 0.0) >= 1.0}
+        factor = 1.0 if not wanted or wanted & here else NO_FOCUS
+        return factor if self._entities <= here else factor * NO_ENTITY
+
+    def _named_entities(self) -> frozenset[str]:
+        """Names of the question that the passages hold, the document's own subject left out."""
+        roots = {self.term(stem(token)) for name in self.query.names for token in tokens(name)}
+        return frozenset(
+            root for root in roots if self.weights.get(root, 0.0) >= ENTITY and root in self.vocabulary
+        )
 
     def missing_names(self) -> list[str]:
         """Names and numbers of the question that no passage holds."""

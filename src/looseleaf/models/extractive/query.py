@@ -83,6 +83,7 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
         form: how to write the answer.
         terms: content stems with their weights, in order of appearance.
         focus: stems of the noun phrase right after the question word ("which *officer* …", "how many *steps* …").
+        focus_is_name: whether that noun phrase starts with a capital letter.
         names: capitalised words and quoted phrases, as written.
         quotes: quoted phrases.
         years: four-digit years.
@@ -102,6 +103,7 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
     form: Form
     terms: dict[str, float]
     focus: tuple[str, ...]
+    focus_is_name: bool
     names: tuple[str, ...]
     quotes: tuple[str, ...]
     years: tuple[int, ...]
@@ -243,6 +245,13 @@ def _is_question_word(word: str) -> bool:
 
 def _terms(text: str, names: tuple[str, ...]) -> dict[str, float]:
     name_stems = {stem(name) for name in names}
+    placing = {"first", "last", "top", "second", "third"}
+    placing |= {
+        match[1].lower()
+        for match in re.finditer(
+            r"\b(?:the|first|last|top) (\d{1,2}|two|three|four|five|six|seven|eight|nine|ten)\b", text, re.I
+        )
+    }
     labelled = {match[2] for match in _LABEL.finditer(text)}
     days = {day for match in _DAY.finditer(text) for day in match.groups() if day}
     companies = {stem(token) for match in _COMPANY.finditer(text) for token in tokens(match[0])}
@@ -257,6 +266,8 @@ def _terms(text: str, names: tuple[str, ...]) -> dict[str, float]:
             weight = _GENERIC_WEIGHT
         elif token in days or token.lower().startswith(_MONTH_NAMES):
             weight = DATE_WEIGHT
+        elif lowered in placing:
+            weight = _GENERIC_WEIGHT
         elif token in labelled:
             weight = _GENERIC_WEIGHT
         elif any(c.isdigit() for c in token):
@@ -297,7 +308,7 @@ _UNIT: Final = re.compile(
 )
 """The unit that an answer is asked in; it says nothing about where the answer stands."""
 _FOCUS: Final = re.compile(
-    r"\b(?:which|what|whose|how many|how much|number of|amount of|list (?:all )?(?:the )?|name (?:the |of the )?|total)\s+"
+    r"\b(?:which|what|whose|how many|how much|number of|amount of|list(?: all)?(?: the)?|name(?: of)?(?: the)?|total)\s+"
     r"(?:(?:is|are|was|were|of|the|a|an|all)\s+)*([^?,.;:]+)",
     re.IGNORECASE,
 )
@@ -481,6 +492,7 @@ def analyse(question: str) -> Query:
         form=msgspec.structs.replace(form, listed=_is_listed(text, form, wanted)),
         terms=_terms(text, names),
         focus=_focus(text),
+        focus_is_name=bool(re.search(r"[Hh]ow many [A-Z]", text)),
         names=names,
         quotes=quotes,
         years=years,

@@ -43,6 +43,14 @@ UNIT_SIGNS: Final = {
     )
 }
 """Signs that documents print for units which questions spell out."""
+SHARE_OF_PEOPLE: Final = 1.0
+PEOPLE: Final = stem_set(
+    "people person adults americans respondents voters users students workers parents men women children teens seniors "
+    "employees customers households families citizens immigrants residents public"
+)
+"""Words for people: surveys answer "how many people" by a percentage."""
+SPECIFIC: Final = 3.0
+"""Weight of terms (plus 1) from which on a question is specific: with fewer, any sentence about the thing covers it."""
 NO_UNIT: Final = 0.55
 """Factor for a count whose sentence does not say what is counted right after it."""
 NEAR_SHARE: Final = 0.5
@@ -127,9 +135,12 @@ def _phrase_factor(pool: Pool, text: str, span: Span) -> float:
 def _unit_factor(pool: Pool, text: str, span: Span) -> float:
     if pool.query.kind not in _COUNTED or not pool.focus:
         return 1.0
+    if pool.query.kind is Kind.COUNT and span.text.endswith("%"):
+        return SHARE_OF_PEOPLE if set(pool.focus) & PEOPLE or pool.query.focus_is_name else NO_UNIT
     after = [stem(token) for token in tokens(text[span.end :])][:UNIT_WINDOW]
+    short = min(1.0, (pool.total + 1.0) / SPECIFIC) if pool.query.kind is Kind.COUNT else 1.0
     if pool.focus[-1] in after or (after and after[0] in UNIT_SIGNS.get(pool.focus[-1], ())):
-        return 1.15
+        return 1.15 * short
     if any(root in after for root in pool.focus):
-        return 1.0
+        return short
     return NO_UNIT if pool.query.kind is Kind.COUNT else 0.8

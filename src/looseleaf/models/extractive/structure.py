@@ -154,10 +154,33 @@ def _continues(text: str) -> bool:
 
 
 def _authors(pool: Pool, page: int, model: PageModel) -> Iterator[Candidate]:
-    """Names after "by", or names among the opening lines of the first page."""
+    """Names after "by", or the first line of the first page that is nothing but names of persons."""
     for line in model.lines[: 3 * OPENING_LINES]:
         match = _BY.match(line.text)
-        names = [span.text for span in name_spans(match[1] if match else "") if " " in span.text]
+        names = [span.text for span in name_spans(match[1]) if " " in span.text] if match else []
+        if not names and page == FIRST_PAGE and line.index:
+            names = _person_names(line.text)
         if names:
-            text = str(names) if pool.query.form.listed else names[0]
-            yield Candidate(text, page, line.text, 0.65, "structure:author", computed=True)
+            yield from _as_asked(pool, page, names, line.text)
+            if not match:
+                return
+
+
+def _as_asked(pool: Pool, page: int, names: list[str], line: str) -> Iterator[Candidate]:
+    """Authors as a number, a list or one name."""
+    if pool.query.kind is Kind.COUNT:
+        text = str(len(names))
+    else:
+        text = str(names) if len(names) > 1 and pool.query.form.listed else ", ".join(names)
+    evidence = f"{len(names)} authors: {', '.join(names)}"
+    yield Candidate(text, page, evidence, 0.7, "structure:author", computed=True)
+
+
+def _person_names(text: str) -> list[str]:
+    """The names on a line that holds at least two names of persons and nothing else."""
+    parts = [part.strip(" ,*†‡0123456789") for part in re.split(r",|\t|\band\b|&|;|\d", text)]
+    parts = [part for part in parts if part]
+    return parts if len(parts) > 1 and all(_NAME.fullmatch(part) for part in parts) else []
+
+
+_NAME: Final = re.compile(r"[A-Z][\w’'.-]+(?: (?:[A-Z][\w’'.-]*|van|von|de|der|di|la))+")

@@ -64,6 +64,7 @@ def _cells(pool: Pool, place: Place) -> Iterator[Candidate]:
             * (0.6 + 0.4 * precision)
             * header_fit
         )
+        score *= pool.focus_factor(stems, place.table.stems)
         if score >= LEAST_COVERAGE:
             evidence = _evidence(place.table, row, column, named)
             yield Candidate(row.cells[column], place.page, evidence, score, "cell")
