@@ -611,6 +611,85 @@ def test_an_extractor_outage_is_unscored_and_tried_again(
     assert by_key(run, again.score_id)["mini:0#0|answer|None|own|0"].value == 1.0
 
 
+JUDGE = """
+from looseleaf.roles import Judgement
+
+prompts = []
+down = set()
+garbled = set()
+
+class Judge:
+    def judge(self, prompt):
+        prompts.append(prompt)
+        if any(word in prompt for word in down):
+            raise ConnectionError("the judge is away")
+        if any(word in prompt for word in garbled):
+            return Judgement(text="I would say that it is correct.")
+        return Judgement(text='{"binary_correctness": 1}')
+
+def make():
+    return Judge()
+"""
+
+
+def test_a_judge_outage_and_a_reply_without_a_verdict_are_unscored_and_tried_again(
+    own_set: OwnSet, agent: str, agent_module: MakeModule, tmp_path: Path
+) -> None:
+    run = execute(configured(own_set, python(agent)), tmp_path / "run").run
+    name = agent_module(JUDGE)
+    judge = importlib.import_module(name)
+    judge.down.update({"Oslo", "Lima"})
+    judge.garbled.update({"Pune"})
+    config = ScoreConfig(scorer="judge.binary", judge=python(name), readers=())
+    scored = score_run(run, config)
+    assert scored.unscored == 3
+    rows = by_key(run, scored.score_id)
+    assert Counter((row.value, row.unscored) for row in rows.values()) == {
+        (1.0, None): 4,
+        (None, Unscored.JUDGE_FAULT): 3,
+    }
+    assert {row.upstream_value for row in rows.values() if row.unscored} == {0}, (
+        "upstream's own convention, apart"
+    )
+    assert "the judge is away" in (rows["mini:0#0|answer|None|own|0"].error or "")
+    judge.down.clear()
+    judge.garbled.clear()
+    judge.prompts.clear()
+    again = score_run(run, config)
+    assert (again.score_id, again.unscored, len(judge.prompts)) == (scored.score_id, 0, 3)
+    assert run.sidecars("scores")[again.score_id]["judge"]["argument"] == f"{name}:make"
+
+
+def test_a_judge_scorer_without_a_judge_is_a_sentence(own_set: OwnSet, agent: str, tmp_path: Path) -> None:
+    run = execute(configured(own_set, python(agent), limit=1), tmp_path / "run").run
+    with pytest.raises(ConfigError, match=r"judge\.binary needs a judge; add --judge"):
+        score_run(run, ScoreConfig(scorer="judge.binary"))
+
+
+@pytest.mark.parametrize("what", ["None", "'{}'", "Judgement(text=None)"])
+def test_a_judge_that_returns_something_else_is_a_judge_fault(
+    own_set: OwnSet, agent: str, agent_module: MakeModule, tmp_path: Path, what: str
+) -> None:
+    source = JUDGE.replace("return Judgement(text='{\"binary_correctness\": 1}')", f"return {what}")
+    assert source != JUDGE
+    run = execute(configured(own_set, python(agent), limit=2), tmp_path / "run").run
+    config = ScoreConfig(scorer="judge.binary", judge=python(agent_module(source)), readers=())
+    rows = by_key(run, score_run(run, config).score_id).values()
+    assert Counter(row.unscored for row in rows) == {Unscored.JUDGE_FAULT: 2}
+
+
+def test_several_scorers_stand_side_by_side(own_set: OwnSet, agent: str, tmp_path: Path) -> None:
+    run = execute(configured(own_set, python(agent)), tmp_path / "run").run
+    scored = [
+        score_run(run, ScoreConfig(scorer=scorer, extractor=NO_EXTRACTOR, readers=())).score_id
+        for scorer in ("mmlongbench", "dude.anls", "mmlongbench")
+    ]
+    assert scored[0] == scored[2] != scored[1]
+    assert set(run.sidecars("scores")) == set(scored)
+    assert len(by_key(run, scored[0])) == len(by_key(run, scored[1])) == 7
+    assert len(asked(agent)) == 7
+
+
 def test_scoring_waits_for_no_other_writer(own_set: OwnSet, agent: str, tmp_path: Path) -> None:
     run = execute(configured(own_set, python(agent), limit=1), tmp_path / "run").run
     with Run.open(tmp_path / "run").writing(), pytest.raises(RunError, match="Another process"):
