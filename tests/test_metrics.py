@@ -22,7 +22,7 @@ from looseleaf.scoring.aggregates import acc_and_f1
 from looseleaf.trajectory import Step
 
 NAMES = [
-    *("Acc", "Acc[answerable]", "Acc[unanswerable]", "F1", "Turns", "Invalid"),
+    *("Acc", "Acc[answerable]", "Acc[unanswerable]", "Acc(upstream)", "F1", "Turns", "Invalid"),
     *("MemAcc", "MemAcc[answerable]", "P_mmc[answerable]", "P_mmc"),
     *("Cell11", "Cell10", "Cell01", "Cell00", "Gap", "GradedLoss", "Findings"),
     *("Rec", "Pre", "PageF1", "Hit", "Rec(recipe)", "Pre(recipe)", "PageF1(recipe)", "#UP"),

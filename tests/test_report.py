@@ -198,7 +198,7 @@ def test_without_a_reader_memory_is_undefined_and_not_zero(tmp_path: Path) -> No
     report = build_report(make_run(tmp_path / "run", readers=()))
     assert report.headline["MemAcc"].value is None
     assert report.settings["reader"] == "none"
-    line = next(line for line in as_markdown(report).splitlines() if line.startswith("| MemAcc |"))
+    line = next(line for line in as_markdown(report).splitlines() if line.startswith("| MemAcc †"))
     assert line.split(" | ")[1] == "–"
 
 

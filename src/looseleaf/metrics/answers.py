@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from looseleaf.metrics.metric import UNSCORED, Metric, Missing, Ratio
+from looseleaf.metrics.metric import UNDEFINED, UNSCORED, Metric, Missing, Ratio
 from looseleaf.metrics.row import Row
 from looseleaf.question import NOT_ANSWERABLE
 
@@ -23,6 +23,10 @@ def is_unanswerable(row: Row) -> bool:
 
 def _accuracy(row: Row) -> Ratio | Missing:
     return UNSCORED if row.answer.value is None else Ratio(row.answer.value)
+
+
+def _upstream(row: Row) -> Ratio | Missing:
+    return Ratio(row.upstream or 0.0) if row.question.references else UNDEFINED
 
 
 def _f1(row: Row) -> Ratio | Missing:
@@ -63,6 +67,11 @@ ANSWER_METRICS = (
     ACCURACY,
     ACCURACY.restricted("answerable", is_answerable),
     ACCURACY.restricted("unanswerable", is_unanswerable),
+    Metric(
+        name="Acc(upstream)",
+        doc="what the upstream code would have recorded on these rows: whatever fails counts as 0",
+        of=_upstream,
+    ),
     Metric(
         name="F1",
         doc="abstention-aware F1 of MMLongBench-Doc (eval/eval_score.py @ d73f0dc, eval_acc_and_f1)",

@@ -22,6 +22,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
         trajectory: what happened, or `None` where nothing was run.
         answer: score of the final answer.
         memory: score of the reader's answer from the terminal memory; `None` where there is no memory to read.
+        upstream: what the upstream code would have recorded for the final answer; `None` counts as 0.
         prediction: the short answer that was scored, as text.
         reading: the reader's short answer, as text.
         threshold: above what a score counts as correct; see `correct`.
@@ -31,6 +32,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     trajectory: Trajectory | None
     answer: Score
     memory: Score | None
+    upstream: float | None = None
     prediction: str = ""
     reading: str = ""
     threshold: str = ">0"
@@ -74,6 +76,7 @@ def rows_of(
     *,
     samples: int = 1,
     threshold: str = ">0",
+    upstream: Mapping[str, float | None] | None = None,
     predictions: Mapping[str, str] | None = None,
     readings: Mapping[str, str] | None = None,
 ) -> list[Row]:
@@ -87,6 +90,7 @@ def rows_of(
             are undefined.
         samples: trajectories that each question was to have.
         threshold: name of the binarisation, a key of `looseleaf.scoring.thresholds.THRESHOLDS`.
+        upstream: what the upstream code would have recorded, by trajectory id; the scores themselves by default.
         predictions: scored short answers by trajectory id.
         readings: the reader's short answers by trajectory id.
 
@@ -102,6 +106,7 @@ def rows_of(
             trajectory=by_id.get(key),
             answer=answers.get(key, fault),
             memory=None if memories is None else memories.get(key, fault),
+            upstream=answers.get(key, fault).value if upstream is None else upstream.get(key),
             prediction=(predictions or {}).get(key, ""),
             reading=(readings or {}).get(key, ""),
             threshold=threshold,

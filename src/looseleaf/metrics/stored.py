@@ -46,6 +46,7 @@ def stored_rows(
         None if reading_id is None else {key: row.score for key, row in memories.items()},
         samples=int(run.config.get("run", {}).get("samples", 1)),
         threshold=threshold,
+        upstream={key: row.upstream_value for key, row in answers.items()},
         predictions={key: _text(row) for key, row in answers.items()},
         readings={key: _text(row) for key, row in memories.items()},
     )

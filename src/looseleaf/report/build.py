@@ -14,6 +14,7 @@ from looseleaf.metrics import Row, evaluate_rows
 from looseleaf.metrics.stored import stored_rows
 from looseleaf.metrics.table import evaluate_by
 from looseleaf.report.markdown import as_markdown
+from looseleaf.report.marks import labels_of, marks_of
 from looseleaf.report.notices import notices_of
 from looseleaf.report.record import Report
 from looseleaf.runstore import Run, write_atomically
@@ -21,7 +22,7 @@ from looseleaf.runstore import Run, write_atomically
 __all__ = ["HEADLINE", "build_report", "write_report"]
 
 HEADLINE = (
-    *("Acc", "Acc[answerable]", "Acc[unanswerable]", "F1"),
+    *("Acc", "Acc[answerable]", "Acc[unanswerable]", "Acc(upstream)", "F1"),
     *("MemAcc", "MemAcc[answerable]", "P_mmc[answerable]", "P_mmc", "Gap", "GradedLoss"),
     *("Rec", "Pre", "PageF1", "Hit", "Rec(recipe)", "Pre(recipe)", "PageF1(recipe)", "#UP"),
     *("Turns", "Invalid", "Findings"),
@@ -40,23 +41,27 @@ def build_report(
 
     Args:
         run: the run.
-        score_id: ledger of scores; the only or newest one by default.
-        reading_id: reader of the memory metrics; the first of the score ledger's by default.
+        score_id: ledger of scores; the one of the last scoring by default.
+        reading_id: reader of the memory metrics; the headline reader of the last scoring by default.
         threshold: name of the binarisation.
 
     Raises:
         RunError: nothing is scored yet.
     """
-    score_id = score_id or _newest(run, "scores")
+    chosen = run.manifest.get("score", {})
+    score_id = score_id or chosen.get("score_id") or _newest(run, "scores")
     if score_id is None:
         raise RunError(f"{run.path} is not scored yet; use `looseleaf score {run.path}`.")
-    reading_id = reading_id or _newest(run, "readings")
+    reading_id = reading_id or next(iter(chosen.get("reading_ids", [])), None) or _newest(run, "readings")
     rows = stored_rows(run, score_id, reading_id, threshold=threshold)
+    marks = marks_of(run, score_id, reading_id)
     return Report(
         title=run.path.name,
         settings=_settings(run, score_id, reading_id, threshold),
         notices=notices_of(run, rows, score_id, reading_id),
         counts=_counts(run, rows),
+        labels=labels_of(marks),
+        marks=marks,
         headline=evaluate_rows(rows, HEADLINE),
         cells=evaluate_rows(rows, CELLS),
         breakdowns={name: evaluate_by(rows, labels, BREAKDOWN) for name, labels in BREAKDOWNS.items()},

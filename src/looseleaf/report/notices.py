@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
 
 from looseleaf.metrics import Row
+from looseleaf.report.marks import backend_of
 from looseleaf.runstore import Run
 
 __all__ = ["notices_of"]
@@ -41,20 +41,16 @@ def _oracle(rows: Sequence[Row]) -> list[str]:
 
 
 def _embedded(run: Run, score_id: str, reading_id: str | None) -> list[str]:
-    policy = _backend(run.config.get("roles", {}).get("policy"))
-    reader = _backend(run.sidecars("readings").get(reading_id or "", {}).get("reader"))
+    policy = backend_of(run.config.get("roles", {}).get("policy"))
+    reader = backend_of(run.sidecars("readings").get(reading_id or "", {}).get("reader"))
     extraction_id = str(run.sidecars("scores").get(score_id, {}).get("extraction_id") or "")
-    extractor = _backend(run.sidecars("extractions").get(extraction_id, {}).get("extractor"))
+    extractor = backend_of(run.sidecars("extractions").get(extraction_id, {}).get("extractor"))
     return [
         *([EMBEDDED_POLICY] if policy == "embedded" else []),
         *([EMBEDDED_READER] if reader == "embedded" else []),
         *([EMBEDDED_EXTRACTOR] if extractor == "embedded" else []),
         *([SAME_EXTRACTOR] if policy == reader == "embedded" else []),
     ]
-
-
-def _backend(spec: dict[str, Any] | None) -> str:
-    return str(spec.get("backend", "")) if spec else ""
 
 
 def _unscored(rows: Sequence[Row]) -> list[str]:

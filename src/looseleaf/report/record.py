@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
 from looseleaf.metrics import MetricTable
 
-__all__ = ["Report"]
+__all__ = ["Report", "report_differences"]
+
+SETTINGS_OF_THE_AGENT = frozenset({"policy", "score ledger"})
+"""Settings that runs are compared across on purpose."""
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
@@ -17,6 +22,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
         settings: what the numbers depend on, as printable pairs.
         notices: what a reader of the numbers must know (oracle settings, embedded models, unscored rows).
         counts: selected, run, scored and excluded questions.
+        labels: printed label of every metric, marks included.
+        marks: what the marks on labels mean.
         headline: the first table.
         cells: shares of the four outcome cells.
         breakdowns: tables by answer format, evidence source, document type and answerability.
@@ -27,7 +34,17 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     settings: dict[str, str]
     notices: list[str]
     counts: dict[str, int]
+    labels: dict[str, str]
+    marks: dict[str, str]
     headline: MetricTable
     cells: MetricTable
     breakdowns: dict[str, list[MetricTable]]
     stop_reasons: dict[str, int]
+
+
+def report_differences(reports: Sequence[Report]) -> list[str]:
+    """Names of settings in which the reports differ, so that their numbers may not compare."""
+    names = dict.fromkeys(
+        name for report in reports for name in report.settings if name not in SETTINGS_OF_THE_AGENT
+    )
+    return [name for name in names if len({report.settings.get(name) for report in reports}) > 1]

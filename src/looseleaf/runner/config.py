@@ -120,7 +120,7 @@ def check_same_config(stored: dict[str, Any], wanted: dict[str, Any], where: str
     """
     before, now = _flat(stored), _flat(wanted)
     for key in sorted(before.keys() | now.keys()):
-        if not _is_free(key) and key[0] != "score" and before.get(key) != now.get(key):
+        if not _is_free(key) and before.get(key) != now.get(key):
             name = ".".join(key)
             raise RunError(
                 f"{where} was made with {name} = {before.get(key)!r} and not {now.get(key)!r}; "
@@ -129,9 +129,10 @@ def check_same_config(stored: dict[str, Any], wanted: dict[str, Any], where: str
 
 
 def _is_free(key: tuple[str, ...]) -> bool:
-    """Whether a setting may change; among a role's options those that only say how to reach its model."""
+    """Whether a setting may change: how a role's model is reached, and all of scoring, which changes no trajectory."""
     of_role = len(key) > 3 and key[0] == "roles" and key[2] == "options"
-    return key in FREE_KEYS or (of_role and key[3] in FREE_OPTIONS)
+    of_scoring = key[0] == "score" or (key[0] == "roles" and key[1] != "policy")
+    return key in FREE_KEYS or of_scoring or (of_role and key[3] in FREE_OPTIONS)
 
 
 def _flat(tables: dict[str, Any], prefix: tuple[str, ...] = ()) -> dict[tuple[str, ...], Any]:

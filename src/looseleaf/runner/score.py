@@ -7,26 +7,22 @@ that ended on a fault is tried again by the same command.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
-from looseleaf.agent import resolved
-from looseleaf.errors import AgentError, FaultError, RunError, boundary
-from looseleaf.models.registry import make_extractor, make_judge, make_reader
+from looseleaf.errors import RunError
+from looseleaf.models.registry import make_reader
 from looseleaf.models.role_spec import RoleSpec
-from looseleaf.roles import Extractor, Reader
+from looseleaf.question import Question
+from looseleaf.roles import Reader
 from looseleaf.runner.answers import Response, responses_of
 from looseleaf.runner.config import ScoreConfig
-from looseleaf.runner.scorers import ScoringRule, rule_named, score_row
-from looseleaf.runner.stage import StageProgress, work_off
-from looseleaf.runstore import ExtractionRow, ReadingRow, Run, ScoreRow, config_id
-from looseleaf.score import Unscored
+from looseleaf.runner.stage import StageProgress
+from looseleaf.runner.stages import ReadingTask, Stages
+from looseleaf.runstore import ReadingRow, Run
 from looseleaf.trajectory import Trajectory
 
-__all__ = ["ScoreOutcome", "score_run"]
-
-SCORE_CONCURRENCY = 16
-"""Readings, extractions or judgements in flight."""
+__all__ = ["ScoreOutcome", "own_responses", "own_task", "scorable_questions", "score_run"]
 
 
 class ScoreOutcome(NamedTuple):
@@ -49,163 +45,89 @@ def score_run(run: Run, config: ScoreConfig, *, progress: StageProgress | None =
     Raises:
         UserError: the run or the configuration cannot be used; nothing was started.
     """
+    questions = scorable_questions(run)
+    stages = Stages(run, config, questions[0].benchmark, progress)
+    readers = [(spec, make_reader(spec)) for spec in config.readers]
+    with run.writing():
+        outcome = asyncio.run(_score(run, stages, questions, readers))
+        _remember(run, config, outcome)
+        return outcome
+
+
+def _remember(run: Run, config: ScoreConfig, outcome: ScoreOutcome) -> None:
+    """Save what the last scoring used, so that a later report says the same."""
+    last = {
+        "score_id": outcome.score_id,
+        "reading_ids": list(outcome.reading_ids),
+        "threshold": config.threshold,
+    }
+    run.write_manifest(run.manifest | {"score": last})
+    stored = run.config
+    if stored:
+        tables = config.as_tables()
+        roles = {
+            "reader": tables.pop("readers"),
+            "extractor": tables.pop("extractor"),
+            "judge": tables.pop("judge"),
+        }
+        run.write_config(stored | {"score": tables, "roles": stored.get("roles", {}) | roles})
+
+
+def scorable_questions(run: Run) -> list[Question]:
+    """The run's questions.
+
+    Raises:
+        RunError: it holds none, so there is no gold to score against.
+    """
     questions = run.questions()
     if not questions:
         raise RunError(
             f"{run.path} holds no questions.jsonl, so there is no gold to score against; run it again."
         )
-    rule = rule_named(config.scorer, questions[0].benchmark, make_judge(config.judge))
-    extractor = make_extractor(config.extractor) if rule.wants_extraction else None
-    readers = [(spec, make_reader(spec)) for spec in config.readers]
-    with run.writing():
-        return asyncio.run(_Scoring(run, config, rule, extractor, progress).run(readers))
+    return questions
 
 
-class _Scoring:
-    """The state of one call of `score_run`."""
-
-    def __init__(
-        self,
-        run: Run,
-        config: ScoreConfig,
-        rule: ScoringRule,
-        extractor: Extractor | None,
-        progress: StageProgress | None,
-    ) -> None:
-        self._run = run
-        self._config = config
-        self._rule = rule
-        self._extractor = extractor
-        self._progress = progress
-        self._questions = run.questions()
-        self._trajectories = run.trajectories()
-        self._samples = int(run.config.get("run", {}).get("samples", 1))
-
-    async def run(self, readers: Iterable[tuple[RoleSpec, Reader]]) -> ScoreOutcome:
-        """All stages in order."""
-        readings: dict[str, list[ReadingRow]] = {}
-        if self._has_memory():
-            for spec, reader in readers:
-                reading_id, rows = await self._read(spec, reader)
-                readings[reading_id] = rows
-        responses = list(
-            responses_of(
-                self._questions, self._trajectories, readings, self._samples, self._without_document()
-            )
-        )
-        extraction_id, extractions = await self._extract(responses)
-        score_id, unscored = await self._score(responses, extraction_id, extractions)
-        return ScoreOutcome(score_id, tuple(readings), unscored)
-
-    def _has_memory(self) -> bool:
-        memory: str = self._run.config.get("protocol", {}).get("memory", "mandatory")
-        return memory != "none"
-
-    def _without_document(self) -> frozenset[str]:
-        if not self._run.config.get("run", {}).get("strict", False):
-            return frozenset()
-        run_questions = {trajectory.question_id for trajectory in self._trajectories.values()}
-        return frozenset(q.question_id for q in self._questions if q.question_id not in run_questions)
-
-    # -- readers ----------------------------------------------------------------------------------------------
-
-    async def _read(self, spec: RoleSpec, reader: Reader) -> tuple[str, list[ReadingRow]]:
-        config = {"reader": spec.identity(), "variant": "own"}
-        reading_id = config_id(spec.name, config)
-        self._run.write_sidecar("readings", reading_id, config)
-        ledger = self._run.readings(reading_id)
-        done = {row.key for row in ledger.read() if row.unscored is None}
-        work = [
-            t
-            for t in self._trajectories.values()
-            if not t.stop_reason.is_fault and f"{t.trajectory_id}|own|0" not in done
-        ]
-
-        async def read(trajectory: Trajectory) -> ReadingRow:
-            return await _reading_row(reader, trajectory)
-
-        await work_off(
-            f"reader {spec.name}", work, read, ledger, concurrency=SCORE_CONCURRENCY, progress=self._progress
-        )
-        ledger.close()
-        return reading_id, _last(ledger.read())
-
-    # -- extractor --------------------------------------------------------------------------------------------
-
-    async def _extract(self, responses: list[Response]) -> tuple[str | None, dict[str, ExtractionRow]]:
-        if self._extractor is None:
-            return None, {}
-        config = {"extractor": self._config.extractor.identity()}
-        extraction_id = config_id(self._config.extractor.name, config)
-        self._run.write_sidecar("extractions", extraction_id, config)
-        ledger = self._run.extractions(extraction_id)
-        done = {row.key for row in ledger.read() if row.unscored is None}
-        work = [r for r in responses if r.unscored is None and r.text and r.key not in done]
-        extractor = self._extractor
-
-        async def extract(response: Response) -> ExtractionRow:
-            return await _extraction_row(extractor, response)
-
-        await work_off(
-            "extractor", work, extract, ledger, concurrency=SCORE_CONCURRENCY, progress=self._progress
-        )
-        ledger.close()
-        return extraction_id, {row.key: row for row in ledger.read()}
-
-    # -- scorer -----------------------------------------------------------------------------------------------
-
-    async def _score(
-        self, responses: list[Response], extraction_id: str | None, extractions: dict[str, ExtractionRow]
-    ) -> tuple[str, int]:
-        config = {
-            "scorer": self._rule.name,
-            "extraction_id": extraction_id,
-            "judge": self._config.judge.identity(),
-        }
-        score_id = config_id(self._rule.name, config)
-        self._run.write_sidecar("scores", score_id, config)
-        ledger = self._run.scores(score_id)
-        done = {row.key for row in ledger.read() if row.unscored is None}
-        work = [response for response in responses if response.key not in done]
-
-        async def score(response: Response) -> ScoreRow:
-            return await score_row(self._rule, response, extraction_id, extractions.get(response.key))
-
-        await work_off("scorer", work, score, ledger, concurrency=SCORE_CONCURRENCY, progress=self._progress)
-        ledger.close()
-        faults = sum(
-            row.unscored is not None and row.unscored is not Unscored.NO_GOLD for row in _last(ledger.read())
-        )
-        return score_id, faults
+async def _score(
+    run: Run, stages: Stages, questions: Sequence[Question], readers: Sequence[tuple[RoleSpec, Reader]]
+) -> ScoreOutcome:
+    """All stages in order."""
+    trajectories = run.trajectories()
+    tasks = [own_task(t) for t in trajectories.values() if not t.stop_reason.is_fault]
+    readings: dict[str, list[ReadingRow]] = {}
+    if _has_memory(run):
+        for spec, reader in readers:
+            reading_id, rows = await stages.read(spec, reader, tasks)
+            readings[reading_id] = [row for row in rows if row.variant == "own" and row.sample_index == 0]
+    scored = await stages.score(own_responses(run, questions, trajectories, readings))
+    return ScoreOutcome(scored.score_id, tuple(readings), scored.unscored)
 
 
-def _last(rows: Iterable[Any]) -> list[Any]:
-    """The last row of each key, in order of first appearance."""
-    return list({row.key: row for row in rows}.values())
+def own_task(trajectory: Trajectory) -> ReadingTask:
+    """The reading of a trajectory's own terminal memory."""
+    return ReadingTask(trajectory.trajectory_id, trajectory.question, trajectory.working_memory)
 
 
-async def _reading_row(reader: Reader, trajectory: Trajectory) -> ReadingRow:
-    try:
-        with boundary(AgentError, "The reader failed"):
-            reading = await resolved(reader.read(trajectory.question, trajectory.working_memory))
-    except FaultError as problem:
-        return ReadingRow(
-            trajectory_id=trajectory.trajectory_id, unscored=Unscored.READER_FAULT, error=str(problem)
-        )
-    return ReadingRow(trajectory_id=trajectory.trajectory_id, text=reading.text, usage=reading.usage)
+def own_responses(
+    run: Run,
+    questions: Sequence[Question],
+    trajectories: Mapping[str, Trajectory],
+    readings: Mapping[str, Sequence[ReadingRow]],
+) -> list[Response]:
+    """Every final answer and the given readings of a run, as responses to be scored."""
+    samples = int(run.config.get("run", {}).get("samples", 1))
+    missing = _without_document(run, questions, trajectories)
+    return list(responses_of(questions, trajectories, readings, samples, missing))
 
 
-async def _extraction_row(extractor: Extractor, response: Response) -> ExtractionRow:
-    fields: dict[str, Any] = {
-        "trajectory_id": response.trajectory_id,
-        "target": response.target,
-        "reading_id": response.reading_id,
-        "variant": response.variant,
-        "sample_index": response.sample_index,
-    }
-    try:
-        with boundary(AgentError, "The extractor failed"):
-            extraction = await resolved(extractor.extract(response.question.question, response.text))
-    except FaultError as problem:
-        return ExtractionRow(**fields, unscored=Unscored.EXTRACTOR_FAULT, error=str(problem))
-    return ExtractionRow(**fields, text=extraction.text, usage=extraction.usage)
+def _has_memory(run: Run) -> bool:
+    memory: str = run.config.get("protocol", {}).get("memory", "mandatory")
+    return memory != "none"
+
+
+def _without_document(
+    run: Run, questions: Sequence[Question], trajectories: Mapping[str, Trajectory]
+) -> frozenset[str]:
+    if not run.config.get("run", {}).get("strict", False):
+        return frozenset()
+    ran = {trajectory.question_id for trajectory in trajectories.values()}
+    return frozenset(question.question_id for question in questions if question.question_id not in ran)

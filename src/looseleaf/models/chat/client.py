@@ -24,8 +24,9 @@ from looseleaf.roles import Usage
 __all__ = ["ChatClient", "Counters", "RefusedError"]
 
 CHAT_PATH = "/chat/completions"
-SUPPRESSED_BIAS = -100
-"""Logit bias of a suppressed token (ALDEN @ 8a0d3d4: image tokens; OpenAI: -100 bans a token)."""
+SUPPRESSED_BIAS = -100.0
+"""Logit bias of a suppressed token (ALDEN @ 8a0d3d4: image tokens; OpenAI: -100 bans a token). A float: transformers 5.24 refuses
+integers."""
 CACHE_VERSION = 1
 """Version of the response cache's keys; raised when the same request would come to mean something else."""
 OUTAGE = 8
@@ -34,7 +35,7 @@ one attempt, so that an outage ends a run soon, until one succeeds again."""
 
 
 class RefusedError(ProviderError):
-    """The server refuses something about the request that the caller may do without.
+    """There is no reply, and it is known what kind of fault that is.
 
     Attributes:
         fault: what.
@@ -109,8 +110,7 @@ class ChatClient:
 
         Raises:
             ContextOverflowError: the conversation does not fit the model's context.
-            RefusedError: the server refuses tools or a schema.
-            ProviderError: there is no reply to be had.
+            RefusedError: there is no reply to be had.
         """
         request = wire(self._fields() | (fields or {}) | self.options.extra, messages)
         key = self._key(request) if cached and self._cache is not None else ""
@@ -205,6 +205,4 @@ class ChatClient:
         message = sentence(fault, self.model, self.server.base_url, self.server.key.variable)
         if fault.kind is FaultKind.OVERFLOW:
             return ContextOverflowError(message)
-        if fault.kind in {FaultKind.TOOLS, FaultKind.SCHEMA}:
-            return RefusedError(fault, message)
-        return ProviderError(message)
+        return RefusedError(fault, message)

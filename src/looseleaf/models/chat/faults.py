@@ -103,7 +103,7 @@ _WORDINGS: tuple[tuple[FaultKind, re.Pattern[str]], ...] = tuple(
         (
             FaultKind.MODEL,
             r"model.{0,120}(?:not found|does not exist|not exist|unknown|not available|not a valid)"
-            r"|(?:unknown|no such|invalid) model|not a valid model|is not a local folder",
+            r"|(?:unknown|no such|invalid) model|not a valid model|is not a local folder|server is pinned to",
         ),
     )
 )
@@ -180,7 +180,8 @@ _SENTENCES: dict[FaultKind, str] = {
     FaultKind.MODEL: "The server at {url} has no model {model}{said}; check the name after openai:.",
     FaultKind.URL: "There is no chat model under {url}{said}; check the base URL, which usually ends in /v1.",
     FaultKind.PARAMETER: "The server at {url} refuses the request{said}; change or leave out the option that it names.",
-    FaultKind.PASSING: "The server at {url} did not answer{said}; check that it is up, and run the same command again.",
+    FaultKind.PASSING: "The server at {url} did not answer{said}; check the base URL and that it is up, and run the same "
+    "command again.",
 }
 """One sentence for each kind: what happened, and what to change."""
 

@@ -1,0 +1,241 @@
+"""The stages of scoring, each with its own ledger: readers over memories, an extractor over responses, a scorer.
+
+A stage works off what its ledger does not hold yet; a row that ended on a fault is tried again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from looseleaf.agent import resolved
+from looseleaf.errors import AgentError, FaultError, boundary
+from looseleaf.memory import WorkingMemory
+from looseleaf.models.chat.sampling import sampling
+from looseleaf.models.registry import make_extractor, make_judge
+from looseleaf.models.role_spec import RoleSpec
+from looseleaf.roles import Extractor, Reader
+from looseleaf.runner.answers import Response
+from looseleaf.runner.config import ScoreConfig
+from looseleaf.runner.scorers import rule_named, score_row
+from looseleaf.runner.stage import StageProgress, work_off
+from looseleaf.runstore import ExtractionRow, Ledger, ReadingRow, Run, ScoreRow, config_id
+from looseleaf.score import Unscored
+
+__all__ = ["ReadingTask", "ScoredResponses", "Stages", "last_rows"]
+
+CONCURRENCY = 16
+"""Readings, extractions or judgements in flight."""
+
+
+class ReadingTask(NamedTuple):
+    """One memory that a reader is to answer from.
+
+    Attributes:
+        trajectory_id: whose question.
+        question: the question as asked.
+        memory: all that the reader gets.
+        variant: which memory it is, e.g. `own`.
+        sample_index: 0-based sample of a stochastic reader.
+        seed: seed of the sample, for servers that take one.
+    """
+
+    trajectory_id: str
+    question: str
+    memory: WorkingMemory
+    variant: str = "own"
+    sample_index: int = 0
+    seed: int | None = None
+
+    @property
+    def key(self) -> str:
+        """Identity of the reading inside its ledger."""
+        return f"{self.trajectory_id}|{self.variant}|{self.sample_index}"
+
+
+class ScoredResponses(NamedTuple):
+    """Where the scores of some responses are.
+
+    Attributes:
+        score_id: ledger of the scores.
+        extraction_id: ledger of the extractions, if the scorer wants them.
+        unscored: responses among them without a value because something failed.
+    """
+
+    score_id: str
+    extraction_id: str | None
+    unscored: int
+
+
+class Stages:
+    """Reads, extracts and scores under one configuration; the run must be locked for writing meanwhile.
+
+    Raises:
+        ConfigError: a role or the scorer cannot be made; nothing was started.
+    """
+
+    def __init__(
+        self, run: Run, config: ScoreConfig, benchmark: str, progress: StageProgress | None = None
+    ) -> None:
+        self._run = run
+        self._config = config
+        self._rule = rule_named(config.scorer, benchmark, make_judge(config.judge))
+        self._extractor = make_extractor(config.extractor) if self._rule.wants_extraction else None
+        self._progress = progress
+
+    async def read(
+        self, spec: RoleSpec, reader: Reader, tasks: Iterable[ReadingTask]
+    ) -> tuple[str, list[ReadingRow]]:
+        """Let a reader answer; returns the ledger's id and all its rows, other variants and samples included."""
+        reading_id = reading_id_of(spec)
+        self._run.write_sidecar("readings", reading_id, reading_config(spec))
+        ledger = self._run.readings(reading_id)
+        rows = await self.read_into(ledger, f"reader {spec.name}", reader, tasks)
+        return reading_id, rows
+
+    async def read_into(
+        self, ledger: Ledger[ReadingRow], name: str, reader: Reader, tasks: Iterable[ReadingTask]
+    ) -> list[ReadingRow]:
+        """Let a reader answer into a ledger; equal memories of one question and sample are read once."""
+        done = {row.key: row for row in ledger.read() if row.unscored is None}
+        groups = _grouped(tasks)
+        known = {key: done[task.key] for key, group in groups.items() for task in group if task.key in done}
+        work = [group[0] for key, group in groups.items() if key not in known]
+
+        async def read(task: ReadingTask) -> ReadingRow:
+            return await reading_row(reader, task)
+
+        await work_off(name, work, read, ledger, concurrency=CONCURRENCY, progress=self._progress)
+        _copy_to_equals(ledger, groups)
+        ledger.close()
+        return last_rows(ledger.read())
+
+    async def extract(self, responses: Sequence[Response]) -> tuple[str | None, dict[str, ExtractionRow]]:
+        """Extract the short answers of responses that have text; ledger id and all its rows by key."""
+        if self._extractor is None:
+            return None, {}
+        config = {"extractor": self._config.extractor.identity()}
+        extraction_id = config_id(self._config.extractor.name, config)
+        self._run.write_sidecar("extractions", extraction_id, config)
+        ledger = self._run.extractions(extraction_id)
+        done = {row.key for row in ledger.read() if row.unscored is None}
+        work = [r for r in responses if r.unscored is None and r.text and r.key not in done]
+        extractor = self._extractor
+
+        async def extract(response: Response) -> ExtractionRow:
+            return await _extraction_row(extractor, response)
+
+        await work_off("extractor", work, extract, ledger, concurrency=CONCURRENCY, progress=self._progress)
+        ledger.close()
+        return extraction_id, {row.key: row for row in ledger.read()}
+
+    async def score(self, responses: Sequence[Response]) -> ScoredResponses:
+        """Extract and score responses."""
+        extraction_id, extractions = await self.extract(responses)
+        config = {
+            "scorer": self._rule.name,
+            "extraction_id": extraction_id,
+            "judge": self._config.judge.identity(),
+        }
+        score_id = config_id(self._rule.name, config)
+        self._run.write_sidecar("scores", score_id, config)
+        ledger = self._run.scores(score_id)
+        done = {row.key for row in ledger.read() if row.unscored is None}
+        work = [response for response in responses if response.key not in done]
+
+        async def score(response: Response) -> ScoreRow:
+            return await score_row(self._rule, response, extraction_id, extractions.get(response.key))
+
+        await work_off("scorer", work, score, ledger, concurrency=CONCURRENCY, progress=self._progress)
+        ledger.close()
+        wanted = {response.key for response in responses}
+        return ScoredResponses(
+            score_id,
+            extraction_id,
+            sum(_failed(row) for row in last_rows(ledger.read()) if row.key in wanted),
+        )
+
+
+def reading_config(spec: RoleSpec) -> dict[str, Any]:
+    """What the ledger of a reader stands for. It holds every memory variant and sample that the reader answered."""
+    return {"reader": spec.identity(), "variant": "own"}
+
+
+def reading_id_of(spec: RoleSpec) -> str:
+    """Ledger id of a reader."""
+    return config_id(spec.name, reading_config(spec))
+
+
+def last_rows(rows: Iterable[Any]) -> list[Any]:
+    """The last row of each key, in order of first appearance."""
+    return list({row.key: row for row in rows}.values())
+
+
+def _failed(row: ScoreRow) -> bool:
+    return row.unscored is not None and row.unscored is not Unscored.NO_GOLD
+
+
+GroupKey = tuple[str, str, int, str]
+
+
+def _grouped(tasks: Iterable[ReadingTask]) -> dict[GroupKey, list[ReadingTask]]:
+    """Tasks whose reader is asked the very same thing, by question, sample and memory."""
+    groups: dict[GroupKey, list[ReadingTask]] = {}
+    for task in tasks:
+        key = (task.trajectory_id, task.question, task.sample_index, task.memory.as_text())
+        groups.setdefault(key, []).append(task)
+    return groups
+
+
+def _copy_to_equals(ledger: Ledger[ReadingRow], groups: dict[GroupKey, list[ReadingTask]]) -> None:
+    """Write the reading of one task of each group for the others too."""
+    rows = {row.key: row for row in ledger.read()}
+    for group in groups.values():
+        found = [rows[task.key] for task in group if task.key in rows]
+        source = next((row for row in found if row.unscored is None), found[0] if found else None)
+        for task in group:
+            if source is not None and (task.key not in rows or rows[task.key].unscored is not None):
+                ledger.append(_as_row_of(source, task))
+
+
+def _as_row_of(source: ReadingRow, task: ReadingTask) -> ReadingRow:
+    """The same reading under another variant; the tokens were spent once."""
+    return ReadingRow(
+        trajectory_id=task.trajectory_id,
+        variant=task.variant,
+        sample_index=task.sample_index,
+        text=source.text,
+        unscored=source.unscored,
+        error=source.error,
+    )
+
+
+async def reading_row(reader: Reader, task: ReadingTask) -> ReadingRow:
+    """One reading; a fault becomes an unscored row."""
+    fields: dict[str, Any] = {
+        "trajectory_id": task.trajectory_id,
+        "variant": task.variant,
+        "sample_index": task.sample_index,
+    }
+    try:
+        with boundary(AgentError, "The reader failed"), sampling(task.seed, task.sample_index):
+            reading = await resolved(reader.read(task.question, task.memory))
+    except FaultError as problem:
+        return ReadingRow(**fields, unscored=Unscored.READER_FAULT, error=str(problem))
+    return ReadingRow(**fields, text=reading.text, usage=reading.usage)
+
+
+async def _extraction_row(extractor: Extractor, response: Response) -> ExtractionRow:
+    fields: dict[str, Any] = {
+        "trajectory_id": response.trajectory_id,
+        "target": response.target,
+        "reading_id": response.reading_id,
+        "variant": response.variant,
+        "sample_index": response.sample_index,
+    }
+    try:
+        with boundary(AgentError, "The extractor failed"):
+            extraction = await resolved(extractor.extract(response.question.question, response.text))
+    except FaultError as problem:
+        return ExtractionRow(**fields, unscored=Unscored.EXTRACTOR_FAULT, error=str(problem))
+    return ExtractionRow(**fields, text=extraction.text, usage=extraction.usage)
