@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, Protocol
 
-from looseleaf.agent import resolved
 from looseleaf.errors import AgentError, ConfigError, FaultError, boundary
-from looseleaf.roles import Judge, Usage
+from looseleaf.roles import Judge, Judgement, Usage
 from looseleaf.runner.answers import Response
+from looseleaf.runner.checked import role_result
 from looseleaf.runstore import ExtractionRow, ScoreRow
 from looseleaf.score import Score, Unscored
 from looseleaf.scoring.registry import JudgeScorer, Scorer, default_scorer, get_scorer
@@ -80,7 +80,7 @@ class JudgeScoring:
         prompt = self._scorer.prompt_for(response.question, response.text)
         try:
             with boundary(AgentError, "The judge failed"):
-                reply = await resolved(self._judge.judge(prompt))
+                reply = await role_result(self._judge.judge(prompt), Judgement, "judge")
         except FaultError as problem:
             unscored = Score(unscored=Unscored.JUDGE_FAULT)
             return Scored(unscored, response.text, self._scorer.upstream(None), str(problem))

@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from looseleaf.agent import resolved
 from looseleaf.errors import AgentError, FaultError, boundary
 from looseleaf.memory import WorkingMemory
 from looseleaf.models.chat.sampling import sampling
 from looseleaf.models.registry import make_extractor, make_judge
 from looseleaf.models.role_spec import RoleSpec
-from looseleaf.roles import Extractor, Reader
+from looseleaf.roles import Extraction, Extractor, Reader, Reading
 from looseleaf.runner.answers import Response
+from looseleaf.runner.checked import role_result
 from looseleaf.runner.config import ScoreConfig
 from looseleaf.runner.scorers import rule_named, score_row
 from looseleaf.runner.stage import StageProgress, work_off
@@ -219,7 +219,7 @@ async def reading_row(reader: Reader, task: ReadingTask) -> ReadingRow:
     }
     try:
         with boundary(AgentError, "The reader failed"), sampling(task.seed, task.sample_index):
-            reading = await resolved(reader.read(task.question, task.memory))
+            reading = await role_result(reader.read(task.question, task.memory), Reading, "reader")
     except FaultError as problem:
         return ReadingRow(**fields, unscored=Unscored.READER_FAULT, error=str(problem))
     return ReadingRow(**fields, text=reading.text, usage=reading.usage)
@@ -235,7 +235,8 @@ async def _extraction_row(extractor: Extractor, response: Response) -> Extractio
     }
     try:
         with boundary(AgentError, "The extractor failed"):
-            extraction = await resolved(extractor.extract(response.question.question, response.text))
+            asked = extractor.extract(response.question.question, response.text)
+            extraction = await role_result(asked, Extraction, "extractor")
     except FaultError as problem:
         return ExtractionRow(**fields, unscored=Unscored.EXTRACTOR_FAULT, error=str(problem))
     return ExtractionRow(**fields, text=extraction.text, usage=extraction.usage)
