@@ -80,7 +80,7 @@ def test_a_request_carries_the_settings_and_the_reply_its_usage() -> None:
         "temperature": 0.5,
         "top_p": 0.9,
         "seed": 11,
-        "logit_bias": {"5": -100, "6": -100},
+        "logit_bias": {"5": -100.0, "6": -100.0},
         "stream": False,
         "min_p": 0.1,
     }

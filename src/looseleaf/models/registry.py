@@ -11,7 +11,7 @@ from looseleaf.models.python_factory import make_from_factory
 from looseleaf.models.role_spec import RoleName, RoleSpec
 from looseleaf.roles import Extractor, Judge, Policy, Reader
 
-__all__ = ["make_extractor", "make_judge", "make_policy", "make_reader"]
+__all__ = ["make_extractor", "make_judge", "make_policy", "make_reader", "make_role"]
 
 METHODS: Mapping[RoleName, str] = {
     "policy": "act",
@@ -30,7 +30,7 @@ def make_policy(spec: RoleSpec) -> Policy:
     Raises:
         ConfigError: there is no such backend or it cannot be set up.
     """
-    return cast(Policy, _make("policy", spec))
+    return cast(Policy, make_role("policy", spec))
 
 
 def make_reader(spec: RoleSpec) -> Reader:
@@ -39,7 +39,7 @@ def make_reader(spec: RoleSpec) -> Reader:
     Raises:
         ConfigError: there is no such backend or it cannot be set up.
     """
-    return cast(Reader, _make("reader", spec))
+    return cast(Reader, make_role("reader", spec))
 
 
 def make_extractor(spec: RoleSpec) -> Extractor | None:
@@ -48,7 +48,7 @@ def make_extractor(spec: RoleSpec) -> Extractor | None:
     Raises:
         ConfigError: there is no such backend or it cannot be set up.
     """
-    return None if spec.backend == "none" else cast(Extractor, _make("extractor", spec))
+    return None if spec.backend == "none" else cast(Extractor, make_role("extractor", spec))
 
 
 def make_judge(spec: RoleSpec) -> Judge | None:
@@ -57,10 +57,15 @@ def make_judge(spec: RoleSpec) -> Judge | None:
     Raises:
         ConfigError: there is no such backend or it cannot be set up.
     """
-    return None if spec.backend == "none" else cast(Judge, _make("judge", spec))
+    return None if spec.backend == "none" else cast(Judge, make_role("judge", spec))
 
 
-def _make(role: RoleName, spec: RoleSpec) -> Any:
+def make_role(role: RoleName, spec: RoleSpec) -> Any:
+    """What plays that role.
+
+    Raises:
+        ConfigError: there is no such backend or it cannot be set up.
+    """
     if spec.backend == "python":
         return make_from_factory(spec.argument, METHODS[role], spec.options)
     makers = _MAKERS[role]

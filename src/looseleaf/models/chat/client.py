@@ -14,7 +14,7 @@ from looseleaf.models.chat.backoff import MAX_ASKED, wait_seconds
 from looseleaf.models.chat.faults import Fault, FaultKind, error_words, fault_of_status, sentence
 from looseleaf.models.chat.limiter import Limiter
 from looseleaf.models.chat.message import Message, Wire, wire
-from looseleaf.models.chat.options import ChatOptions
+from looseleaf.models.chat.options import OPENAI_URL, ChatOptions
 from looseleaf.models.chat.prices import Price
 from looseleaf.models.chat.reply import Reply, ReplyError, read_reply
 from looseleaf.models.chat.sampling import current_sample
@@ -25,8 +25,8 @@ __all__ = ["ChatClient", "Counters", "RefusedError"]
 
 CHAT_PATH = "/chat/completions"
 SUPPRESSED_BIAS = -100.0
-"""Logit bias of a suppressed token (ALDEN @ 8a0d3d4: image tokens; OpenAI: -100 bans a token). A float: transformers 5.24 refuses
-integers."""
+"""Logit bias of a suppressed token (ALDEN @ 8a0d3d4: image tokens; OpenAI: -100 bans a token).
+A float, since transformers 5.24 refuses integers."""
 CACHE_VERSION = 1
 """Version of the response cache's keys; raised when the same request would come to mean something else."""
 OUTAGE = 8
@@ -90,7 +90,7 @@ class ChatClient:
         self.model = model
         self.options = options
         self.counters = Counters()
-        self._price = price
+        self.price = price
         self._identity = identity or server.base_url
         self._rng = rng or random.Random()  # noqa: S311
         self._limiter = Limiter(options.max_in_flight, options.max_tokens_in_flight)
@@ -130,11 +130,10 @@ class ChatClient:
 
     def _fields(self) -> dict[str, Any]:
         options, seed = self.options, current_sample().seed
-        longest = "max_completion_tokens" if self._is_openai else "max_tokens"
         bias = {str(token): SUPPRESSED_BIAS for token in options.suppress}
         fields = {
             "model": self.model,
-            longest: options.max_tokens,
+            self.longest_name: options.max_tokens,
             "temperature": None if options.temperature == "default" else options.temperature,
             "top_p": options.top_p,
             "seed": seed if options.send_seed else None,
@@ -144,9 +143,9 @@ class ChatClient:
         return {name: value for name, value in fields.items() if value is not None}
 
     @property
-    def _is_openai(self) -> bool:
-        """OpenAI's own newer models know only the newer name of the longest reply; other servers know the old one."""
-        return self.server.base_url.startswith("https://api.openai.com/")
+    def longest_name(self) -> str:
+        """Field of the longest reply: OpenAI's newer models know only the newer name, other servers the old one."""
+        return "max_completion_tokens" if self.server.base_url.startswith(OPENAI_URL) else "max_tokens"
 
     def _key(self, request: Wire) -> str:
         digest = request.key(str(CACHE_VERSION), self._identity, str(current_sample().number))
@@ -160,10 +159,10 @@ class ChatClient:
             return None
 
     def _priced(self, reply: Reply) -> Reply:
-        if self._price is None:
+        if self.price is None:
             return reply
         usage = reply.usage
-        cost = self._price.cost(usage.prompt_tokens, usage.completion_tokens, reply.cached_tokens)
+        cost = self.price.cost(usage.prompt_tokens, usage.completion_tokens, reply.cached_tokens)
         return reply._replace(usage=msgspec.structs.replace(usage, cost=cost))
 
     # -- attempts ---------------------------------------------------------------------------------------------
@@ -201,8 +200,12 @@ class ChatClient:
             raise self._final(fault)
         await asyncio.sleep(wait_seconds(attempt, fault.retry_after, self._rng))
 
+    def sentence(self, fault: Fault) -> str:
+        """What happened and what to change."""
+        return sentence(fault, self.model, self.server.base_url, self.server.key.variable)
+
     def _final(self, fault: Fault) -> Exception:
-        message = sentence(fault, self.model, self.server.base_url, self.server.key.variable)
+        message = self.sentence(fault)
         if fault.kind is FaultKind.OVERFLOW:
             return ContextOverflowError(message)
         return RefusedError(fault, message)

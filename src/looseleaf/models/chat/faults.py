@@ -180,8 +180,8 @@ _SENTENCES: dict[FaultKind, str] = {
     FaultKind.MODEL: "The server at {url} has no model {model}{said}; check the name after openai:.",
     FaultKind.URL: "There is no chat model under {url}{said}; check the base URL, which usually ends in /v1.",
     FaultKind.PARAMETER: "The server at {url} refuses the request{said}; change or leave out the option that it names.",
-    FaultKind.PASSING: "The server at {url} did not answer{said}; check the base URL and that it is up, and run the same "
-    "command again.",
+    FaultKind.PASSING: "The server at {url} did not answer{said}; check the base URL and that it is up, and run the "
+    "same command again.",
 }
 """One sentence for each kind: what happened, and what to change."""
 

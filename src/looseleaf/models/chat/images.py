@@ -15,7 +15,7 @@ from looseleaf.models.chat.message import ImagePart
 from looseleaf.models.chat.options import ChatOptions
 from looseleaf.roles import PolicyView
 
-__all__ = ["OPENING_TOKEN_BUDGET", "PageImages", "shrink"]
+__all__ = ["OPENING_TOKEN_BUDGET", "PageImages", "page_scale", "shrink"]
 
 OPENING_TOKEN_BUDGET = 96_000
 """Most tokens of the pages that a protocol shows all at once: they fit a context of 128k with room for the rest."""
@@ -72,7 +72,7 @@ class PageImages:
 
 def shrink(image: PageImage, max_pixels: int | None, max_side: int | None) -> PageImage:
     """The image with at most so many pixels and no longer side, resampled by Lanczos; unchanged if it fits."""
-    scale = _scale(image.width, image.height, max_pixels, max_side)
+    scale = page_scale(image.width, image.height, max_pixels, max_side)
     if scale >= 1:
         return image
     from PIL import Image
@@ -85,7 +85,8 @@ def shrink(image: PageImage, max_pixels: int | None, max_side: int | None) -> Pa
     return PageImage(buffer.getvalue(), width, height)
 
 
-def _scale(width: int, height: int, max_pixels: int | None, max_side: int | None) -> float:
+def page_scale(width: int, height: int, max_pixels: int | None, max_side: int | None) -> float:
+    """By how much an image of that size is made smaller; 1 where it fits."""
     scales = [1.0]
     if max_pixels is not None:
         scales.append(math.sqrt(max_pixels / (width * height)))

@@ -10,7 +10,7 @@ import msgspec
 from looseleaf.errors import ConfigError
 from looseleaf.models.role_spec import RoleName, RoleSpec
 
-__all__ = ["ChatOptions"]
+__all__ = ["OPENAI_URL", "ChatOptions"]
 
 OPENAI_URL = "https://api.openai.com/v1"
 """Where `openai:MODEL` without a base URL goes."""
