@@ -1,32 +1,29 @@
 """The embedded agent: a deterministic extractive policy and reader that need no key, no GPU and no network.
 
 A text-and-OCR extractive baseline, not a VLM. Policy and reader are one extractor
-(`looseleaf.models.extractive`); the reader sees findings only, the policy sees pages.
+(`looseleaf.models.extractive`); the reader sees findings only, the policy sees the text of the pages shown.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from typing import Final
 
 from looseleaf.errors import ConfigError
-from looseleaf.memory import WorkingMemory
+from looseleaf.memory import Finding, WorkingMemory
 from looseleaf.models.extractive.candidate import Candidate, Passage
 from looseleaf.models.extractive.engine import answer
-from looseleaf.models.extractive.notes import NoteStyle, write
+from looseleaf.models.extractive.notes import NOTHING_FOUND, NoteStyle, findings
 from looseleaf.models.extractive.plan import next_action
 from looseleaf.models.extractive.query import analyse
 from looseleaf.question import NOT_ANSWERABLE
 from looseleaf.roles import Action, NoteWriting, Policy, PolicyTurn, PolicyView, Reading
 
-__all__ = [
-    "EmbeddedPolicy",
-    "EmbeddedReader",
-    "QuestionOnlyPolicy",
-    "make_embedded_policy",
-]
+__all__ = ["EmbeddedPolicy", "EmbeddedReader", "QuestionOnlyPolicy", "RefusingPolicy", "make_embedded_policy"]
 
-ENOUGH = 0.95
-"""Score at which the policy stops searching."""
+ENOUGH: Final = 0.95
+"""Score at which the policy stops looking."""
+QUESTION_ONLY: Final = "question-only"
+REFUSING: Final = "not-answerable"
 
 
 class EmbeddedReader:
@@ -35,7 +32,7 @@ class EmbeddedReader:
     def read(self, question: str, memory: WorkingMemory) -> Reading:
         """The answer that the findings support, or `NOT_ANSWERABLE`."""
         passages = [Passage(finding.source_page, finding.text) for finding in memory]
-        return Reading(text=_text(answer(question, passages)))
+        return Reading(text=_text(answer(question, passages, findings=True)))
 
 
 class EmbeddedPolicy:
@@ -51,26 +48,22 @@ class EmbeddedPolicy:
         self._style = NoteStyle(style)
 
     def act(self, view: PolicyView) -> PolicyTurn | Action:
-        """A note if one is due, else the next planned look, else the answer."""
+        """A note if one is due, else the next planned look, else what the memory still lacks, else the answer."""
         best = _best(view)
-        if _note_due(view):
-            return Action.note(*self._finding(view, best))
+        pending = self._pending(view, best)
+        if _note_is_due(view):
+            return _note(pending[0] if pending else Finding(NOTHING_FOUND, _latest_shown(view)[0]))
         look = None if best is not None and best.score >= ENOUGH else _next_look(view)
+        if look is None and pending and _notes_are_turns(view) and view.turns_left > 1:
+            return _note(pending[0])
         action = look or Action.answer(_text(best))
-        return PolicyTurn(action=action, notes=self._riding_notes(view, best))
+        return PolicyTurn(action=action, notes=_riding(view, pending))
 
-    def _finding(self, view: PolicyView, best: Candidate | None) -> tuple[str, int]:
-        """Text and page of the finding about the latest pages."""
-        text = write(view.question, best, self._style)
-        if best is None or any(finding.text == text for finding in view.memory):
-            return write(view.question, None, self._style), _latest_shown(view)[0]
-        return text, best.page
-
-    def _riding_notes(self, view: PolicyView, best: Candidate | None) -> tuple[NoteWriting, ...]:
-        if view.protocol.memory == "none" or view.protocol.note_turn != "inside" or not _latest_shown(view):
-            return ()
-        text, page = self._finding(view, best)
-        return (NoteWriting(text, page),)
+    def _pending(self, view: PolicyView, best: Candidate | None) -> list[Finding]:
+        """Findings that the best candidate still needs, where the protocol has a memory."""
+        if best is None or view.protocol.memory == "none":
+            return []
+        return findings(view.question, best, view.memory.findings, self._style)
 
 
 class QuestionOnlyPolicy:
@@ -81,18 +74,27 @@ class QuestionOnlyPolicy:
         return Action.answer(_text(answer(view.question, ())))
 
 
+class RefusingPolicy:
+    """The control that says `NOT_ANSWERABLE` to everything."""
+
+    def act(self, view: PolicyView) -> Action:
+        """Refuse at once."""
+        return Action.answer(NOT_ANSWERABLE)
+
+
 def make_embedded_policy(argument: str = "") -> Policy:
-    """The policy that `embedded` or `embedded:ARGUMENT` names: a note style or `question-only`.
+    """The policy that `embedded` or `embedded:ARGUMENT` names: a note style, `question-only` or `not-answerable`.
 
     Raises:
-        ConfigError: there is no such style.
+        ConfigError: there is no such policy.
     """
-    if argument == "question-only":
+    if argument == QUESTION_ONLY:
         return QuestionOnlyPolicy()
+    if argument == REFUSING:
+        return RefusingPolicy()
     if argument and argument not in set(NoteStyle):
-        raise ConfigError(
-            f"There is no embedded policy {argument!r}; use one of {', '.join(NoteStyle)} or question-only."
-        )
+        known = ", ".join([*NoteStyle, QUESTION_ONLY, REFUSING])
+        raise ConfigError(f"There is no embedded policy {argument!r}; use one of {known}.")
     return EmbeddedPolicy(argument or NoteStyle.SPECIFIC)
 
 
@@ -100,12 +102,21 @@ def _text(candidate: Candidate | None) -> str:
     return NOT_ANSWERABLE if candidate is None else candidate.text
 
 
+def _note(finding: Finding) -> Action:
+    return Action.note(finding.text, finding.source_page)
+
+
+def _riding(view: PolicyView, pending: list[Finding]) -> tuple[NoteWriting, ...]:
+    """Notes for a protocol in which they ride inside the turn."""
+    if view.protocol.note_turn != "inside":
+        return ()
+    return tuple(NoteWriting(finding.text, finding.source_page) for finding in pending)
+
+
 def _best(view: PolicyView) -> Candidate | None:
-    return answer(view.question, _passages(view, view.shown_pages), view.page_count)
-
-
-def _passages(view: PolicyView, pages: Iterable[int]) -> tuple[Passage, ...]:
-    return tuple(Passage(page, view.page_text(page)) for page in pages)
+    """The best supported answer in all pages shown so far."""
+    passages = tuple(Passage(page, view.page_text(page)) for page in view.shown_pages)
+    return answer(view.question, passages, view.page_count)
 
 
 def _latest_shown(view: PolicyView) -> tuple[int, ...]:
@@ -114,25 +125,26 @@ def _latest_shown(view: PolicyView) -> tuple[int, ...]:
     return observation.shown if observation is not None else ()
 
 
-def _note_due(view: PolicyView) -> bool:
-    """Whether to write a finding now: pages were just shown and a turn is left to answer in."""
-    protocol = view.protocol
-    if protocol.memory == "none" or protocol.note_turn != "own" or not _latest_shown(view):
-        return False
-    return protocol.memory == "mandatory" or view.turns_left > 1
+def _notes_are_turns(view: PolicyView) -> bool:
+    return "note" in view.protocol.actions
+
+
+def _note_is_due(view: PolicyView) -> bool:
+    """Whether pages were just shown under a protocol that demands a note next."""
+    return _notes_are_turns(view) and view.protocol.memory == "mandatory" and bool(_latest_shown(view))
 
 
 def _next_look(view: PolicyView) -> Action | None:
-    """The next planned look, if there are turns for it and for what must follow."""
-    notes = view.protocol.memory != "none" and view.protocol.note_turn == "own"
-    if view.turns_left < (3 if notes else 2) or "search" not in view.protocol.actions:
+    """The next planned look, if there are turns for it, for what must follow and for the answer."""
+    needed = 4 if _notes_are_turns(view) else 2
+    if view.turns_left < needed or "search" not in view.protocol.actions:
         return None
     taken = [turn.action for turn, _ in view.history if turn.action is not None]
-    return next_action(analyse(view.question), view.page_count, taken, _first_hits(view))
+    return next_action(analyse(view.question), view.page_count, taken, view.shown_pages, _first_hits(view))
 
 
 def _first_hits(view: PolicyView) -> tuple[int, ...]:
-    """Pages of the first search for the question itself; already shown ones are skipped by nobody."""
+    """Pages that the first search which found any showed, best first."""
     for turn, observation in view.history:
         if turn.action is not None and turn.action.name == "search" and observation.shown:
             return observation.shown

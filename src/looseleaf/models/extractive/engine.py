@@ -17,8 +17,9 @@ from looseleaf.models.extractive.finance import MEASURE_WORDS, finance_candidate
 from looseleaf.models.extractive.keyed import keyed_candidates
 from looseleaf.models.extractive.lists import list_candidates
 from looseleaf.models.extractive.lookup import fact_candidates
+from looseleaf.models.extractive.number import parse_number
 from looseleaf.models.extractive.pool import Pool
-from looseleaf.models.extractive.query import Query, analyse
+from looseleaf.models.extractive.query import Kind, Query, analyse
 from looseleaf.models.extractive.sentences import sentence_candidates
 from looseleaf.models.extractive.structure import structure_candidates
 from looseleaf.models.extractive.tables import table_candidates
@@ -39,24 +40,31 @@ MECHANISMS: Final[tuple[Callable[[Pool], Iterator[Candidate]], ...]] = (
     choice_candidates,
     structure_candidates,
 )
-LEAST_SUPPORT: Final = 0.45
+LEAST_SUPPORT: Final = 0.475
 """Below this score the honest answer is that the passages do not say."""
+BARE: Final = 0.48
+NUMERIC: Final = frozenset({Kind.COUNT, Kind.NUMBER, Kind.PERCENT, Kind.MONEY})
 MISSING_FOCUS: Final = 0.7
 """Factor for each word for the thing asked for that no passage holds."""
 MISSING_NAME: Final = 0.5
 """Factor for each name or number of the question that no passage holds."""
 
 
-def candidates(question: str, passages: Sequence[Passage], page_count: int | None = None) -> list[Candidate]:
+def candidates(
+    question: str, passages: Sequence[Passage], page_count: int | None = None, *, findings: bool = False
+) -> list[Candidate]:
     """All candidates of all mechanisms, best first; deterministic.
 
     Args:
         question: as asked.
         passages: texts with their pages.
         page_count: number of pages of the whole document, where it is known.
+        findings: whether the passages are findings, of which one may be nothing but an answer, and not pages.
     """
     query = analyse(question)
     found = _direct(query, passages)
+    if findings:
+        found += _bare(query, passages)
     if query.form.listed:
         found += _enumerated(query, passages)
     if page_count is not None and _asks_page_count(query):
@@ -76,6 +84,18 @@ def _direct(query: Query, passages: Sequence[Passage]) -> list[Candidate]:
     factor = MISSING_NAME ** len(names) * MISSING_FOCUS ** len(focus)
     found = (c for mechanism in MECHANISMS for c in mechanism(pool))
     return [msgspec.structs.replace(c, score=c.score * factor) for c in found]
+
+
+def _bare(query: Query, passages: Sequence[Passage]) -> list[Candidate]:
+    """Findings that are nothing but a short text of the kind asked for: taken at their word if nothing is better."""
+    found = []
+    for passage in passages:
+        text = passage.text.strip()
+        if not text or text[-1] in ".?!:" or ": " in text:
+            continue
+        if query.kind not in NUMERIC or parse_number(text) is not None or text.startswith("["):
+            found.append(Candidate(text, passage.page, text, BARE, "bare", computed=True))
+    return found
 
 
 def _enumerated(query: Query, passages: Sequence[Passage]) -> list[Candidate]:
@@ -131,15 +151,18 @@ _PAGE_COUNT: Final = re.compile(
 )
 
 
-def answer(question: str, passages: Sequence[Passage], page_count: int | None = None) -> Candidate | None:
+def answer(
+    question: str, passages: Sequence[Passage], page_count: int | None = None, *, findings: bool = False
+) -> Candidate | None:
     """The best supported answer, or `None` where the passages do not support any.
 
     Args:
         question: as asked, with any instructions on how to write the answer.
         passages: texts with their pages; the order breaks ties.
         page_count: number of pages of the whole document, where it is known.
+        findings: whether the passages are findings, of which one may be nothing but an answer, and not pages.
     """
-    found = candidates(question, passages, page_count)
+    found = candidates(question, passages, page_count, findings=findings)
     if not found or found[0].score < LEAST_SUPPORT:
         return None
     best = found[0]

@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-from looseleaf.models.extractive.number import Number, find_numbers, is_reference
+from looseleaf.models.extractive.number import Number, find_numbers, is_reference, parse_number
 from looseleaf.models.extractive.page import PageModel, read_page
 from looseleaf.models.extractive.span import nearby
 from looseleaf.models.extractive.table import Table, column_years, read_tables
@@ -93,7 +93,43 @@ def page_facts(text: str) -> tuple[Fact, ...]:
         found += list(_from_table(model, table, scale))
         seen.update(row.line for row in table.rows)
     found += [fact for fact in _from_rows(model, scale) if fact.line not in seen]
-    return (*found, *_from_sentences(model))
+    return (*found, *_from_sentences(model), *_from_statements(model))
+
+
+_STATEMENT: Final = re.compile(
+    r"(?P<label>[^;:]{2,160}?)(?:,\s+(?P<column>[^;:,]{1,60}(?:,\s+(?:19|20)\d\d)?))?:\s+(?P<cell>[^;]+)"
+)
+
+
+def _from_statements(model: PageModel) -> Iterator[Fact]:
+    """Facts written as "label, column: number", one or more to a line, parted by semicolons."""
+    for line in model.lines:
+        for match in _STATEMENT.finditer(line.text):
+            number = parse_number(match["cell"].strip())
+            if number is None or is_caption(match["label"]):
+                continue
+            column = match["column"] or ""
+            label = stem_set(match["label"])
+            year = _year(column) or _year(match["label"])
+            if label:
+                yield Fact(
+                    match["label"].strip(),
+                    column,
+                    year,
+                    number,
+                    match["cell"].strip(),
+                    label | stem_set(column),
+                    label,
+                    frozenset(),
+                    True,
+                    1.0,
+                    line.index,
+                )
+
+
+def is_caption(text: str) -> bool:
+    """Whether a label is that of a figure or table, whose number is no fact."""
+    return bool(re.match(r"\s*(?:fig|table|page|section|chapter|note)\w*\.?\s*\d*$", text, re.IGNORECASE))
 
 
 def stated_scale(text: str) -> float:

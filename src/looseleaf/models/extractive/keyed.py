@@ -16,6 +16,9 @@ from looseleaf.models.extractive.words import roman, stem_set
 __all__ = ["keyed_candidates"]
 
 LEAST_COVERAGE: Final = 0.3
+STATED: Final = 0.7
+"""Share of the question that the subject of a statement must hold."""
+STATED_SCORE: Final = 1.2
 TITLE: Final = 0.85
 TITLES: Final = 0.95
 CODE: Final = 0.55
@@ -33,6 +36,7 @@ def keyed_candidates(pool: Pool) -> Iterator[Candidate]:
         for line in model.lines:
             yield from _key_value(pool, page, model, line)
             yield from _pairs(pool, page, line)
+            yield from _stated(pool, page, line)
             yield from _numbered_title(pool, page, model, line)
             yield from _coded(pool, page, model, line)
     if _STANDS_FOR.search(pool.query.text):
@@ -82,6 +86,18 @@ def _pairs(pool: Pool, page: int, line: Line) -> Iterator[Candidate]:
                 * pool.page_factor(page)
             )
             yield Candidate(spans[0].text, page, line.text, score, "keyed:pair")
+
+
+def _stated(pool: Pool, page: int, line: Line) -> Iterator[Candidate]:
+    """A statement whose subject is nearly the whole question: its value, whatever it looks like."""
+    key, colon, value = line.text.partition(": ")
+    if not colon or not value.strip():
+        return
+    coverage = pool.coverage(stem_set(key))
+    if coverage >= STATED:
+        items = [item.strip() for item in value.split(";")]
+        text = str(items) if pool.query.form.listed and len(items) > 1 else value.strip()
+        yield Candidate(text, page, line.text, STATED_SCORE * coverage, "keyed:stated", computed=True)
 
 
 def _numbered_title(pool: Pool, page: int, model: PageModel, line: Line) -> Iterator[Candidate]:

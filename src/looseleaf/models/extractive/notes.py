@@ -1,19 +1,26 @@
-"""Writing findings: one short statement, with its page, from a candidate."""
+"""Writing findings: short statements, each with its page, from a candidate."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Sequence
 from enum import StrEnum
+from typing import Final
 
-from looseleaf.memory import MAX_FINDING_WORDS
+from looseleaf.memory import MAX_FINDING_WORDS, Finding
 from looseleaf.models.extractive.candidate import Candidate, Passage
 from looseleaf.models.extractive.engine import answer
 from looseleaf.models.extractive.query import analyse
 
-__all__ = ["NOTHING_FOUND", "NoteStyle", "write"]
+__all__ = ["NOTHING_FOUND", "NoteStyle", "findings", "subject"]
 
-NOTHING_FOUND = "Nothing found here that answers."
-"""The finding for pages that hold no candidate; it shares no content word with questions."""
+NOTHING_FOUND: Final = "Nothing found here that answers."
+"""The finding about pages that hold no candidate."""
+TOPIC_WORDS: Final = 12
+_OPENING: Final = re.compile(
+    r"^(?:(?:what|which|who|how)(?:'s| is| are| was| were| does| do| did)?(?: the)?|how (?:many|much)|list(?: all)?(?: the)?|when|where)\s+",
+    re.IGNORECASE,
+)
 
 
 class NoteStyle(StrEnum):
@@ -27,44 +34,76 @@ class NoteStyle(StrEnum):
     """Nothing but the answer string."""
 
 
-def wordings(question: str, candidate: Candidate) -> Iterator[str]:
-    """Ways to write a specific finding, the plainest first."""
-    yield clip(candidate.evidence)
-    yield clip(f"{subject(question)}: {candidate.text}")
+def findings(
+    question: str, candidate: Candidate, memory: Sequence[Finding], style: NoteStyle
+) -> list[Finding]:
+    """The findings that a candidate still needs, in order; empty when the memory has them.
+
+    In the specific style the evidence comes first, piece by piece from its own pages. Only where the extractor would
+    not read the same answer from the memory is the answer stated outright.
+    """
+    if style is NoteStyle.GENERIC:
+        wanted = [Finding(_generic(question), candidate.page)]
+    elif style is NoteStyle.ECHO:
+        wanted = [Finding(clip(candidate.text), candidate.page)]
+    else:
+        wanted = _evidence(candidate)
+    missing = [finding for finding in wanted if finding not in memory]
+    if missing or style is not NoteStyle.SPECIFIC or _reads(question, memory, candidate.text):
+        return missing
+    stated = Finding(_statement(question, candidate), candidate.page)
+    return [] if stated in memory else [stated]
+
+
+def _evidence(candidate: Candidate) -> list[Finding]:
+    """One finding for each page that the evidence comes from."""
+    if not candidate.parts:
+        return [Finding(clip(candidate.evidence, candidate.text), candidate.page)]
+    by_page: dict[int, list[str]] = {}
+    for part in candidate.parts:
+        by_page.setdefault(part.page, []).append(part.text)
+    return [
+        Finding(clip("; ".join(dict.fromkeys(texts)), candidate.text), page)
+        for page, texts in by_page.items()
+    ]
+
+
+def _reads(question: str, memory: Sequence[Finding], text: str) -> bool:
+    """Whether the extractor reads the answer from the findings alone."""
+    read = answer(question, [Passage(finding.source_page, finding.text) for finding in memory], findings=True)
+    return read is not None and read.text == text
+
+
+def _statement(question: str, candidate: Candidate) -> str:
+    """The answer as a statement about the question's subject."""
+    items = (
+        re.findall(r"'((?:[^'\\]|\\.)*)'|\"([^\"]*)\"", candidate.text)
+        if candidate.text.startswith("[")
+        else []
+    )
+    value = "; ".join(single or double for single, double in items) or candidate.text
+    words = subject(question).split()
+    room = max(MAX_FINDING_WORDS - len(value.split()), 1)
+    return clip(f"{' '.join(words[:room])}: {value}")
 
 
 def subject(question: str) -> str:
-    """The content of the question as a noun-like phrase, for a statement about it."""
-    return analyse(question).text.strip().rstrip("?").strip()
+    """What a question is about, as a phrase: without its question word and instructions."""
+    return _OPENING.sub("", analyse(question).text.strip()).rstrip("?. ").replace(":", "")
 
 
-def clip(text: str, limit: int = MAX_FINDING_WORDS) -> str:
-    """The first words of a text, at most as many as a finding may have."""
-    return " ".join(text.split()[:limit])
+def clip(text: str, keep: str = "", limit: int = MAX_FINDING_WORDS) -> str:
+    """At most `limit` words of a text: the first ones, or those around `keep` where it stands later."""
+    words = " ".join(text.split()).split(" ")
+    if len(words) <= limit:
+        return " ".join(words)
+    before = " ".join(words).partition(keep)[0] if keep else ""
+    start = len(before.split()) - limit // 2 if keep and keep in text else 0
+    start = min(max(start, 0), len(words) - limit)
+    return " ".join(words[start : start + limit])
 
 
-def specific(question: str, candidate: Candidate) -> str:
-    """The plainest wording from which the reader gets the same answer; the last one where none does."""
-    text = ""
-    for text in wordings(question, candidate):
-        read = answer(question, [Passage(candidate.page, text)])
-        if read is not None and read.text == candidate.text:
-            break
-    return text
-
-
-def write(question: str, candidate: Candidate | None, style: NoteStyle) -> str:
-    """A finding in the given style; `NOTHING_FOUND` where there is no candidate."""
-    if candidate is None:
-        return NOTHING_FOUND
-    if style is NoteStyle.SPECIFIC:
-        return specific(question, candidate)
-    if style is NoteStyle.ECHO:
-        return clip(candidate.text)
-    return generic(question)
-
-
-def generic(question: str) -> str:
+def _generic(question: str) -> str:
     """A finding that says what a page is about and nothing that answers."""
-    topic = " ".join(word for word in subject(question).split()[:12] if not any(c.isdigit() for c in word))
-    return clip(f"This page has information related to: {topic}")
+    topic = " ".join(word for word in subject(question).split() if not any(c.isdigit() for c in word))
+    return clip(f"The page has information about {' '.join(topic.split()[:TOPIC_WORDS])}.")

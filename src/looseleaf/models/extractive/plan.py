@@ -25,17 +25,22 @@ HINTS: Final = {
 
 
 def next_action(
-    query: Query, page_count: int, taken: list[Action], first_hits: tuple[int, ...]
+    query: Query, page_count: int, taken: list[Action], shown: tuple[int, ...], first_hits: tuple[int, ...]
 ) -> Action | None:
-    """The first planned action that was not taken yet, or `None`.
+    """The first planned action that was not taken yet and does not just show a page again, or `None`.
 
     Args:
         query: the question, taken apart.
         page_count: pages of the document.
         taken: actions so far.
+        shown: pages shown so far.
         first_hits: pages that the first search showed, best first.
     """
-    return next((action for action in _plan(query, page_count, first_hits) if action not in taken), None)
+    for action in _plan(query, page_count, first_hits):
+        again = action.name == "fetch" and action.arguments["page"] in shown
+        if action not in taken and not again:
+            return action
+    return None
 
 
 def _plan(query: Query, page_count: int, first_hits: tuple[int, ...]) -> Iterator[Action]:
