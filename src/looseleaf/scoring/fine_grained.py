@@ -61,13 +61,14 @@ def score_sums(scored: Iterable[tuple[Sample, float]]) -> tuple[Table, int]:
         scored: rows with `task_tag`, `question_type`, `evidence_pages`, `evidence_sources`, each with its score.
     """
     sums: Table = _zeros(OFFICIAL_COUNTS)
-    bucket: Table | None = None
+    bucket: Table = {}
     fatal = 0
     for sample, value in scored:
         try:
             _add_to_margins(sums, sample, value)
             bucket = _bucket(sums["Fine_Grained"][sample["task_tag"]], sample, bucket)
-            _add_to_bucket(bucket, sample, value)
+            for column in _columns(sample):
+                bucket[column] += value
         except LookupError:
             fatal += 1
     return sums, fatal
@@ -101,20 +102,12 @@ def _page_bucket(sample: Sample) -> str:
     return "Multi_Page" if pages > 1 else "Single_Page" if pages == 1 else ""
 
 
-def _bucket(task: Table, sample: Sample, before: Table | None) -> Table:
-    if sample["task_tag"] == "Locating":
-        return task["Cross_Element"]  # type: ignore[no-any-return]
-    if page_bucket := _page_bucket(sample):
-        return task[page_bucket]  # type: ignore[no-any-return]
-    if before is None:
-        raise LookupError("upstream has no bucket yet")
-    return before
+def _bucket(task: Table, sample: Sample, before: Table) -> Table:
+    bucket = "Cross_Element" if sample["task_tag"] == "Locating" else _page_bucket(sample)
+    return task[bucket] if bucket else before
 
 
-def _add_to_bucket(bucket: Table, sample: Sample, value: float) -> None:
+def _columns(sample: Sample) -> list[str]:
     if sample["task_tag"] == "Locating":
-        columns = [TITLES[kind] for kind in (sample["question_type"],) if kind in TITLES]
-    else:
-        columns = [element for element in sample["evidence_sources"] if element in ELEMENTS]
-    for column in columns:
-        bucket[column] += value
+        return [TITLES[kind] for kind in (sample["question_type"],) if kind in TITLES]
+    return [element for element in sample["evidence_sources"] if element in ELEMENTS]

@@ -205,7 +205,7 @@ class _Walker:
                     items.append(self.value(element))
             if isinstance(node, ast.List):
                 return items
-            return tuple(items) if isinstance(node, ast.Tuple) else self._as_set(items)
+            return tuple(items) if isinstance(node, ast.Tuple) else self._as_set(items, node.elts)
         method = getattr(self, f"_{type(node).__name__.lower()}", None)
         if method is None:
             raise UnevaluatedError(f"a {type(node).__name__} is not run")
@@ -227,14 +227,18 @@ class _Walker:
         self._flags.append(f"the name {node.id}")
         return self._names[node.id]
 
-    def _as_set(self, items: list[Any]) -> Any:
+    def _as_set(self, items: list[Any], elements: list[ast.expr]) -> Any:
         built = _guarded(set, items)
-        if all(map(_hashes_alike, items)):
+        if len(built) <= 1:
             return built
+        if all(map(_hashes_alike, items)):
+            # Numbers that collide in the table come out in another order when the compiler has made a constant of
+            # the whole set: it builds a frozenset twice and copies it.
+            constant = len(elements) >= LEAST_CONSTANT_SET and all(map(_is_folded, elements))
+            return set().union(frozenset(tuple(frozenset(items)))) if constant else built
         # Text is hashed with a seed that changes from process to process, and with it the order of a set; the order
         # of writing stands in for it, so that a score does not change from run to run.
-        if len(built) > 1:
-            self._flags.append("the order of a set of texts")
+        self._flags.append("the order of a set of texts")
         return UnorderedSet(list(dict.fromkeys(items)))
 
     def _dict(self, node: ast.Dict) -> dict[Any, Any]:
@@ -383,6 +387,21 @@ def _guarded(function: Callable[..., Any], *arguments: Any) -> Any:
         raise
     except Exception as error:
         raise UpstreamError(type(error).__name__) from None
+
+
+LEAST_CONSTANT_SET: Final = 3
+"""Displays of fewer constants are built element by element (CPython's compiler)."""
+
+
+def _is_folded(node: ast.expr) -> bool:
+    """Whether the compiler turns the expression into a constant before it builds the set around it."""
+    if isinstance(node, ast.UnaryOp):
+        return _is_folded(node.operand)
+    if isinstance(node, ast.BinOp):
+        return _is_folded(node.left) and _is_folded(node.right)
+    if isinstance(node, ast.Tuple):
+        return all(map(_is_folded, node.elts))
+    return isinstance(node, ast.Constant)
 
 
 def _hashes_alike(item: Any) -> bool:

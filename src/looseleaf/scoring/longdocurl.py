@@ -183,7 +183,8 @@ def _score_list(gold: list[Any], prediction: list[Any]) -> float:
     golds, predictions = list(map(clean, gold)), list(map(clean, prediction))
     if is_float(golds[0]) or needs_exact_match(golds[0]):
         return "-".join(golds) == "-".join(predictions)
-    best = [max(anls(wanted, given) for given in predictions) for wanted in golds]
+    different = set(predictions)
+    best = [max(anls(wanted, given) for given in different) for wanted in golds]
     return float(added_up(best) / len(golds) * min(1, len(golds) / len(predictions)) ** 0.5)
 
 

@@ -24,21 +24,44 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from looseleaf.score import Score
 from looseleaf.scoring.assignment import best_matching
 from looseleaf.scoring.matching import anls, drop_parentheses, needs_exact_match
-from looseleaf.scoring.quantities import close, equal, parse_quantity
+from looseleaf.scoring.quantities import Quantity, close, equal, parse_quantity
 from looseleaf.scoring.short_answers import is_refusal, listed_items, plain, split_items
 
 __all__ = ["safe"]
 
-INTEGER_FORMATS: Final = ("Int", "Integer")
-TEXT_FORMATS: Final = ("Str", "String", "None")
+SINGLE_FORMATS: Final = ("Int", "Integer", "Float", "Str", "String", "None")
+"""Labels of both benchmarks under which gold is one answer; any other means a list, as in the official scorers."""
 
 MOST_ITEMS: Final = 200
 """Predicted lists longer than this and than four times gold are not matched; they would score below 1/4."""
+
+
+LONGEST_TEXT: Final = 4_000
+"""Longer texts are compared by their beginning, in characters; the longest gold answer has a few hundred."""
+
+
+class _Item(NamedTuple):
+    """One text, read once: as a quantity, where it is one, and bare of what does not matter."""
+
+    quantity: Quantity | None
+    bare: str
+
+    @classmethod
+    def of(cls, text: str) -> _Item:
+        text = text[:LONGEST_TEXT]
+        return cls(parse_quantity(text), _bare(text))
+
+    def score(self, prediction: _Item, measured: bool) -> float:
+        if self.quantity and prediction.quantity:
+            return float((close if measured else equal)(self.quantity, prediction.quantity))
+        if self.bare == prediction.bare:
+            return 1.0
+        return 0.0 if self.quantity or needs_exact_match(self.bare) else anls(self.bare, prediction.bare)
 
 
 def safe(gold: Any, prediction: Any, answer_format: str) -> Score:
@@ -52,29 +75,18 @@ def safe(gold: Any, prediction: Any, answer_format: str) -> Score:
     given = _regrouped(prediction)
     if is_refusal(_text(gold)) or is_refusal(_text(given)):
         return Score(value=float(is_refusal(_text(gold)) and is_refusal(_text(given))))
-    if answer_format == "Float" or answer_format in INTEGER_FORMATS or answer_format in TEXT_FORMATS:
-        wanted = _text(gold)
-        return Score(
-            value=max(_item_score(wanted, text, answer_format == "Float") for text in _unwrapped(given))
-        )
-    golds = next(_readings(gold))
-    return Score(value=max(_list_score(golds, items) for items in _readings(given)))
+    if answer_format in SINGLE_FORMATS:
+        wanted = _Item.of(_text(gold))
+        measured = answer_format == "Float"
+        return Score(value=max(wanted.score(_Item.of(text), measured) for text in _unwrapped(given)))
+    golds = [_Item.of(text) for text in next(_readings(gold))]
+    return Score(value=max(_list_score(golds, texts) for texts in _readings(given)))
 
 
 def _unwrapped(value: Any) -> list[str]:
     """The text itself, and its only item if it is a list of one."""
-    items = next(_readings(value), [])
+    items = next(_readings(value))
     return [_text(value), *(items if len(items) == 1 else [])]
-
-
-def _item_score(gold: str, prediction: str, measured: bool) -> float:
-    wanted, given = parse_quantity(gold), parse_quantity(prediction)
-    if wanted and given:
-        return float(close(wanted, given) if measured else equal(wanted, given))
-    wanted_text, given_text = _bare(gold), _bare(prediction)
-    if wanted_text == given_text:
-        return 1.0
-    return 0.0 if wanted or needs_exact_match(wanted_text) else anls(wanted_text, given_text)
 
 
 _ARTICLE: Final = re.compile(r"(?:a|an|the) ")
@@ -86,17 +98,18 @@ def _bare(text: str) -> str:
     return _ARTICLE.sub("", text, count=1) if _ARTICLE.match(text) else text
 
 
-def _list_score(gold: Sequence[str], prediction: Sequence[str]) -> float:
+def _list_score(gold: Sequence[_Item], prediction: Sequence[str]) -> float:
     if not gold or not prediction:
         return float(not gold and not prediction)
     longest = max(len(gold), len(prediction))
     if longest > MOST_ITEMS and longest > 4 * len(gold):
         return 0.0
-    table = [[_item_score(wanted, given, measured=False) for given in prediction] for wanted in gold]
+    predicted = [_Item.of(text) for text in prediction]
+    table = [[wanted.score(given, measured=False) for given in predicted] for wanted in gold]
     return sum(table[row][column] for row, column in best_matching(table)) / longest
 
 
-_ENUMERATION: Final = re.compile(r"\s*(?:;|\n|,(?!\d{3}(?!\d)))\s*(?:and\s+)?|\s+and\s+")
+_ENUMERATION: Final = re.compile(r";|\n|,(?!\d{3}(?!\d))|\band\b")
 
 
 def _readings(value: Any) -> Iterator[list[str]]:
@@ -104,13 +117,13 @@ def _readings(value: Any) -> Iterator[list[str]]:
     if isinstance(value, (list, tuple, set)):
         yield [_text(item) for item in value]
         return
-    text = _text(value)
-    if text.strip().startswith("[") and text.strip().endswith("]"):
+    text = _text(value).strip()
+    if text.startswith("[") and text.endswith("]"):
         yield listed_items(text)
         return
-    yield [text.strip()] if text.strip() else []
+    yield [text] if text else []
     yield split_items(text)
-    yield [part.strip(" -*•\t") for part in _ENUMERATION.split(text) if part.strip(" -*•\t")]
+    yield [item for part in _ENUMERATION.split(text) if (item := part.strip(" -*•\t\r"))]
 
 
 def _regrouped(value: Any) -> Any:
