@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final
 
 from looseleaf.models.extractive.candidate import Candidate
@@ -101,12 +102,11 @@ def _numbered(pool: Pool) -> Iterator[Candidate]:
     head = pool.focus[-1]
     if head in CAPTIONED:
         return
-    pattern = re.compile(r"([A-Za-z]+)\s*(?:#|no\.?\s*|number\s*)?(\d{1,2})\b(?![.,]\d|%)", re.IGNORECASE)
     seen: dict[int, tuple[int, str]] = {}
     for page, text in _in_scope(pool):
-        for match in pattern.finditer(text):
-            if _same(stem(match[1]), head) and match[1][0].isupper():
-                seen.setdefault(int(match[2]), (page, match[0]))
+        for root, number, words in _numbered_words(text):
+            if _same(root, head):
+                seen.setdefault(number, (page, words))
     numbers = sorted(seen)
     if len(numbers) >= 2 and numbers[-1] <= 2 * len(numbers):
         evidence = "; ".join(seen[n][1] for n in numbers[:12])
@@ -114,6 +114,17 @@ def _numbered(pool: Pool) -> Iterator[Candidate]:
         yield Candidate(
             str(count), seen[numbers[0]][0], evidence, NUMBERED_SCORE, "count:numbered", computed=True
         )
+
+
+_NUMBERED_WORD: Final = re.compile(
+    r"\b([A-Z][A-Za-z]+)\s?(?:#|[Nn]o\.?\s?|[Nn]umber\s)?(\d{1,2})\b(?![.,]\d|%)"
+)
+
+
+@lru_cache(maxsize=1024)
+def _numbered_words(text: str) -> tuple[tuple[str, int, str], ...]:
+    """Capitalised words with a number after them: stem, number and text."""
+    return tuple((stem(match[1]), int(match[2]), match[0]) for match in _NUMBERED_WORD.finditer(text))
 
 
 def _last_number(pool: Pool) -> Iterator[Candidate]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from typing import Final
 
 import msgspec
@@ -17,10 +18,10 @@ from looseleaf.models.extractive.finance import MEASURE_WORDS, finance_candidate
 from looseleaf.models.extractive.keyed import keyed_candidates
 from looseleaf.models.extractive.lists import list_candidates
 from looseleaf.models.extractive.lookup import fact_candidates
-from looseleaf.models.extractive.number import parse_number
 from looseleaf.models.extractive.pool import Pool
-from looseleaf.models.extractive.query import Kind, Query, analyse
+from looseleaf.models.extractive.query import Query, analyse
 from looseleaf.models.extractive.sentences import sentence_candidates
+from looseleaf.models.extractive.statements import bare_candidates, stated_candidates
 from looseleaf.models.extractive.structure import structure_candidates
 from looseleaf.models.extractive.tables import table_candidates
 from looseleaf.models.extractive.writing import written
@@ -40,10 +41,9 @@ MECHANISMS: Final[tuple[Callable[[Pool], Iterator[Candidate]], ...]] = (
     choice_candidates,
     structure_candidates,
 )
+REMEMBERED: Final = 64
 LEAST_SUPPORT: Final = 0.475
 """Below this score the honest answer is that the passages do not say."""
-BARE: Final = 0.48
-NUMERIC: Final = frozenset({Kind.COUNT, Kind.NUMBER, Kind.PERCENT, Kind.MONEY})
 MISSING_FOCUS: Final = 0.7
 """Factor for each word for the thing asked for that no passage holds."""
 MISSING_NAME: Final = 0.5
@@ -62,9 +62,7 @@ def candidates(
         findings: whether the passages are findings, of which one may be nothing but an answer, and not pages.
     """
     query = analyse(question)
-    found = _direct(query, passages)
-    if findings:
-        found += _bare(query, passages)
+    found = _direct(query, passages, findings=findings)
     if query.form.listed:
         found += _enumerated(query, passages)
     if page_count is not None and _asks_page_count(query):
@@ -75,27 +73,16 @@ def candidates(
     return sorted(found, key=lambda c: -c.score)
 
 
-def _direct(query: Query, passages: Sequence[Passage]) -> list[Candidate]:
+def _direct(query: Query, passages: Sequence[Passage], *, findings: bool = False) -> list[Candidate]:
     """Candidates for the question as it stands."""
     pool = Pool(query, passages)
     known = MEASURE_WORDS if measure_of(query) is not None else frozenset()
     names = [root for root in pool.missing_names() if root not in known]
     focus = [root for root in pool.missing_focus() if root not in known]
     factor = MISSING_NAME ** len(names) * MISSING_FOCUS ** len(focus)
-    found = (c for mechanism in MECHANISMS for c in mechanism(pool))
-    return [msgspec.structs.replace(c, score=c.score * factor) for c in found]
-
-
-def _bare(query: Query, passages: Sequence[Passage]) -> list[Candidate]:
-    """Findings that are nothing but a short text of the kind asked for: taken at their word if nothing is better."""
-    found = []
-    for passage in passages:
-        text = passage.text.strip()
-        if not text or text[-1] in ".?!:" or ": " in text:
-            continue
-        if query.kind not in NUMERIC or parse_number(text) is not None or text.startswith("["):
-            found.append(Candidate(text, passage.page, text, BARE, "bare", computed=True))
-    return found
+    mechanisms = (*MECHANISMS, stated_candidates) if findings else MECHANISMS
+    found = [msgspec.structs.replace(c, score=c.score * factor) for one in mechanisms for c in one(pool)]
+    return found + list(bare_candidates(pool)) if findings else found
 
 
 def _enumerated(query: Query, passages: Sequence[Passage]) -> list[Candidate]:
@@ -162,6 +149,14 @@ def answer(
         page_count: number of pages of the whole document, where it is known.
         findings: whether the passages are findings, of which one may be nothing but an answer, and not pages.
     """
+    return _answer(question, tuple(passages), page_count, findings)
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _answer(
+    question: str, passages: tuple[Passage, ...], page_count: int | None, findings: bool
+) -> Candidate | None:
+    """`answer`, remembered: a policy without state asks the same again at every turn."""
     found = candidates(question, passages, page_count, findings=findings)
     if not found or found[0].score < LEAST_SUPPORT:
         return None

@@ -96,35 +96,32 @@ def page_facts(text: str) -> tuple[Fact, ...]:
     return (*found, *_from_sentences(model), *_from_statements(model))
 
 
-_STATEMENT: Final = re.compile(
-    r"(?P<label>[^;:]{2,160}?)(?:,\s+(?P<column>[^;:,]{1,60}(?:,\s+(?:19|20)\d\d)?))?:\s+(?P<cell>[^;]+)"
-)
-
-
 def _from_statements(model: PageModel) -> Iterator[Fact]:
     """Facts written as "label, column: number", one or more to a line, parted by semicolons."""
     for line in model.lines:
-        for match in _STATEMENT.finditer(line.text):
-            number = parse_number(match["cell"].strip())
-            if number is None or is_caption(match["label"]):
-                continue
-            column = match["column"] or ""
-            label = stem_set(match["label"])
-            year = _year(column) or _year(match["label"])
-            if label:
-                yield Fact(
-                    match["label"].strip(),
-                    column,
-                    year,
-                    number,
-                    match["cell"].strip(),
-                    label | stem_set(column),
-                    label,
-                    frozenset(),
-                    True,
-                    1.0,
-                    line.index,
-                )
+        if ": " not in line.text:
+            continue
+        for piece in line.text.split(";"):
+            key, _, cell = piece.rpartition(": ")
+            number = parse_number(cell)
+            if key and number is not None and not is_caption(key):
+                yield from _stated(key.strip(), cell.strip(), number, line.index)
+
+
+def _stated(key: str, cell: str, number: Number, line: int) -> Iterator[Fact]:
+    """The fact of one statement; a year may stand after a comma of its own ("…, November 27, 2015")."""
+    label, comma, column = key.rpartition(", ")
+    if comma and _YEAR.fullmatch(column) and ", " in label:
+        label, _, day = label.rpartition(", ")
+        column = f"{day}, {column}"
+    if not comma:
+        label, column = key, ""
+    stems = stem_set(label)
+    if stems:
+        year = _year(column) or _year(label)
+        yield Fact(
+            label, column, year, number, cell, stems | stem_set(column), stems, frozenset(), True, 1.0, line
+        )
 
 
 def is_caption(text: str) -> bool:

@@ -16,9 +16,6 @@ from looseleaf.models.extractive.words import roman, stem_set
 __all__ = ["keyed_candidates"]
 
 LEAST_COVERAGE: Final = 0.3
-STATED: Final = 0.7
-"""Share of the question that the subject of a statement must hold."""
-STATED_SCORE: Final = 1.2
 TITLE: Final = 0.85
 TITLES: Final = 0.95
 CODE: Final = 0.55
@@ -32,17 +29,26 @@ _TYPED: Final = frozenset(
 
 def keyed_candidates(pool: Pool) -> Iterator[Candidate]:
     """Values of keys that the question names, and titles of numbered things that it names."""
+    typed = pool.query.kind in _TYPED
+    titles = _asks_title(pool)
+    codes = _codes(pool)
     for page, model in pool.pages():
         for line in model.lines:
-            yield from _key_value(pool, page, model, line)
-            yield from _pairs(pool, page, line)
-            yield from _stated(pool, page, line)
-            yield from _numbered_title(pool, page, model, line)
-            yield from _coded(pool, page, model, line)
+            if _DIVIDER.search(line.text):
+                yield from _key_value(pool, page, model, line)
+            if typed:
+                yield from _pairs(pool, page, line)
+            if titles:
+                yield from _numbered_title(pool, page, model, line)
+            if codes and "\t" in line.text:
+                yield from _coded(pool, page, model, line, codes)
     if _STANDS_FOR.search(pool.query.text):
         yield from _expansions(pool)
     if len(pool.query.labels) > 1 and pool.query.form.listed:
         yield from _titles(pool)
+
+
+_DIVIDER: Final = re.compile(r":|\t|\s[–—-]\s|\s{2}")
 
 
 def _key_value(pool: Pool, page: int, model: PageModel, line: Line) -> Iterator[Candidate]:
@@ -73,8 +79,6 @@ _INNER_PAIR: Final = re.compile(r"(?P<key>[A-Za-z][\w.’' ]{1,40}?)(?::|\bNo\.|
 
 def _pairs(pool: Pool, page: int, line: Line) -> Iterator[Candidate]:
     """Values of keys that stand in the middle of a line ("Case: 21-13199 Date Filed: 01/05/2022")."""
-    if pool.query.kind not in _TYPED:
-        return
     for match in _INNER_PAIR.finditer(line.text):
         key = stem_set(match["key"])
         matched = pool.roots(key)
@@ -88,23 +92,15 @@ def _pairs(pool: Pool, page: int, line: Line) -> Iterator[Candidate]:
             yield Candidate(spans[0].text, page, line.text, score, "keyed:pair")
 
 
-def _stated(pool: Pool, page: int, line: Line) -> Iterator[Candidate]:
-    """A statement whose subject is nearly the whole question: its value, whatever it looks like."""
-    key, colon, value = line.text.partition(": ")
-    if not colon or not value.strip():
-        return
-    coverage = pool.coverage(stem_set(key))
-    if coverage >= STATED:
-        items = [item.strip() for item in value.split(";")]
-        text = str(items) if pool.query.form.listed and len(items) > 1 else value.strip()
-        yield Candidate(text, page, line.text, STATED_SCORE * coverage, "keyed:stated", computed=True)
+def _asks_title(pool: Pool) -> bool:
+    """Whether the title of a numbered thing is asked for."""
+    if not pool.query.labels or pool.query.kind in {Kind.COUNT, Kind.PERCENT}:
+        return False
+    return bool(TITLE_WORDS & set(pool.query.terms)) or len(pool.weights) <= FEW_TERMS
 
 
 def _numbered_title(pool: Pool, page: int, model: PageModel, line: Line) -> Iterator[Candidate]:
     """The words after "Unit 14:" or "Figure 3." where the question asks about that one."""
-    asks_title = bool(TITLE_WORDS & set(pool.query.terms)) or len(pool.weights) <= FEW_TERMS
-    if not asks_title or pool.query.kind in {Kind.COUNT, Kind.PERCENT}:
-        return
     for label in pool.query.labels:
         found = _label_title(label, line)
         if found is not None and not found.endswith(":"):
@@ -142,11 +138,16 @@ def _titles(pool: Pool) -> Iterator[Candidate]:
         yield Candidate(text, found[0][0], evidence, TITLES, "keyed:titles", computed=True, parts=parts)
 
 
-def _coded(pool: Pool, page: int, model: PageModel, line: Line) -> Iterator[Candidate]:
-    """The cell after a code or number that the question names ("88<tab>Boiler: over-temperature")."""
-    first, tab, rest = line.text.partition("\t")
+def _codes(pool: Pool) -> frozenset[str]:
+    """Numbers and codes of the question that may stand first in a row."""
     codes = {*pool.query.numbers, *(name for name in pool.query.names if any(c.isdigit() for c in name))}
-    if not line.index or not tab or first.strip() not in codes or first.strip() in map(str, pool.query.pages):
+    return frozenset(codes - set(map(str, pool.query.pages)))
+
+
+def _coded(pool: Pool, page: int, model: PageModel, line: Line, codes: frozenset[str]) -> Iterator[Candidate]:
+    """The cell after a code or number that the question names ("88<tab>Boiler: over-temperature")."""
+    first, _, rest = line.text.partition("\t")
+    if not line.index or first.strip() not in codes:
         return
     value = rest.split("\t")[0].strip()
     following = model.lines[line.index + 1] if line.index + 1 < len(model.lines) else None

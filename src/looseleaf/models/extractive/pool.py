@@ -54,6 +54,7 @@ class Pool:
         self.weights = self._weights()
         self._asked = frozenset(query.pages) & {passage.page for passage in passages}
         self.canon = {root: root for root in self.weights} | self._abbreviations()
+        self._known = frozenset(self.canon)
         self.total = sum(self.weights.values()) or 1.0
         self._asked_words = {token.lower() for token in tokens(query.text)}
         self.asked = " ".join(query.text.lower().split())
@@ -137,7 +138,7 @@ class Pool:
 
     def roots(self, stems: Iterable[str]) -> set[str]:
         """The question terms among some stems, abbreviations and misspellings included."""
-        return {root for one in stems if (root := self.canon.get(one)) is not None}
+        return {self.canon[one] for one in self._known.intersection(stems)}
 
     def quotes_whole(self, text: str) -> bool:
         """Whether the question holds every word of a text that is not just a year, function words included."""
@@ -146,7 +147,7 @@ class Pool:
 
     def knows_all(self, stems: Iterable[str]) -> bool:
         """Whether the question holds all of some stems: such a text answers nothing."""
-        return all(one in self.canon for one in stems)
+        return self._known.issuperset(stems)
 
     def page_factor(self, page: int) -> float:
         """How well a page suits the question as a whole: 1 where it holds all terms and is not another than named."""
