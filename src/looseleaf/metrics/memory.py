@@ -139,26 +139,31 @@ MEMORY_ACCURACY = Metric(
     name="MemAcc", doc="mean graded score of the reader's answer from memory alone", of=_memory_accuracy
 )
 
+GAP_METRIC = Metric(
+    name="Gap",
+    doc="signed marginal gap (n10 − n01) / N; it can cancel to zero",
+    of=_gap,
+    worst=_widest_gap,
+    best=_narrowest_gap,
+    is_rate=False,
+)
+GRADED_LOSS = Metric(
+    name="GradedLoss",
+    doc="Σ max(0, answer − memory) / Σ answer, on graded scores",
+    of=_graded_loss,
+    worst=_all_lost,
+    best=_nothing_lost,
+)
+
 MEMORY_METRICS = (
     MEMORY_ACCURACY,
     MEMORY_ACCURACY.restricted("answerable", is_answerable),
     P_MMC.restricted("answerable", is_answerable),
     P_MMC,
     *(_share(cell) for cell in OutcomeCell),
-    Metric(
-        name="Gap",
-        doc="signed marginal gap (n10 − n01) / N; it can cancel to zero",
-        of=_gap,
-        worst=_widest_gap,
-        best=_narrowest_gap,
-        is_rate=False,
-    ),
-    Metric(
-        name="GradedLoss",
-        doc="Σ max(0, answer − memory) / Σ answer, on graded scores",
-        of=_graded_loss,
-        worst=_all_lost,
-        best=_nothing_lost,
-    ),
+    GAP_METRIC,
+    GAP_METRIC.restricted("answerable", is_answerable),
+    GRADED_LOSS,
+    GRADED_LOSS.restricted("answerable", is_answerable),
     Metric(name="Findings", doc="mean findings in the terminal memory", of=_findings, **COUNT),
 )
