@@ -10,7 +10,7 @@ Budget
  6. An answer in the last turn counts. A look in the last turn is refused, so ALDEN's six turns are at most five looks.
  7. A spent budget without an answer is `turn_limit`: no answer (an empty prediction), and the memory is kept and read.
 Malformed turns
- 8. A turn without an action that parses costs its turn under `awm` and ends the trajectory as `malformed` under `alden`.
+ 8. A turn without an action that parses costs its turn under `awm`; under `alden` it ends all as `malformed`.
  9. An action with wrong arguments is not malformed: it is refused, costs the turn, and goes on under both.
 Memory
 10. Under `awm` a note is due as soon as pages are shown: until it is written every other action is refused.
@@ -96,7 +96,7 @@ ONE_SCRIPT: list[Action | PolicyTurn] = [
     MALFORMED,
     Action.answer("4"),
 ]
-"""A look, a hasty and impossible fetch, two bad notes, a good one, page 3 again, a hasty look, a note, noise, an answer."""
+"""A look, a hasty and impossible fetch, two bad notes, a good one, page 3 again, a hasty look, a note, noise, end."""
 
 
 def test_the_script_under_awm() -> None:
