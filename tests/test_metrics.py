@@ -24,7 +24,8 @@ from looseleaf.trajectory import Step
 NAMES = [
     *("Acc", "Acc[answerable]", "Acc[unanswerable]", "Acc(upstream)", "F1", "Turns", "Invalid"),
     *("MemAcc", "MemAcc[answerable]", "P_mmc[answerable]", "P_mmc"),
-    *("Cell11", "Cell10", "Cell01", "Cell00", "Gap", "GradedLoss", "Findings"),
+    *("Cell11", "Cell10", "Cell01", "Cell00", "Gap", "Gap[answerable]"),
+    *("GradedLoss", "GradedLoss[answerable]", "Findings"),
     *("Rec", "Pre", "PageF1", "Hit", "Rec(recipe)", "Pre(recipe)", "PageF1(recipe)", "#UP"),
 ]
 
@@ -93,6 +94,7 @@ def worked_rows() -> list[Row]:
                 answer=Score(value=answer),
                 memory=Score(value=memory),
                 prediction=prediction,
+                upstream=None if index == 5 else answer,
             )
         )
     return rows
@@ -103,6 +105,7 @@ EXPECTED = {
     "Acc": (4.5 / 8, 8, 0),
     "Acc[answerable]": (3.5 / 6, 6, 2),
     "Acc[unanswerable]": (1 / 2, 2, 6),
+    "Acc(upstream)": (3.5 / 8, 8, 0),  # upstream recorded nothing for row 5
     "F1": (2 * 3.5 / (6 + 6), 8, 0),  # six answerable, six attempts
     "Turns": (16 / 8, 8, 0),
     "Invalid": (1 / 16, 8, 0),
@@ -115,7 +118,9 @@ EXPECTED = {
     "Cell01": (1 / 8, 8, 0),
     "Cell00": (2 / 8, 8, 0),
     "Gap": ((2 - 1) / 8, 8, 0),
+    "Gap[answerable]": ((2 - 1) / 6, 6, 2),
     "GradedLoss": ((1 + 0.25 + 1) / 4.5, 8, 0),
+    "GradedLoss[answerable]": ((1 + 0.25 + 1) / 3.5, 6, 2),
     "Findings": (9 / 8, 8, 0),
     "Rec": ((1 / 2 + 1 + 0 + 0 + 1 / 2) / 5, 5, 3),
     "Pre": ((1 / 3 + 1 + 0 + 0 + 1) / 5, 5, 3),
