@@ -70,6 +70,7 @@ class Estimate(msgspec.Struct, frozen=True, kw_only=True):
         error: its standard error over the draw of the sample.
         interval: two-sided interval over the draw of the sample; its `clusters` are the labelled rows.
         judged: the rate by the judge's verdicts alone.
+        base: estimated mean of the denominator: the share of rows that the rate is of.
         rows: rows of the run that it speaks of.
         labelled: rows that people labelled.
         silent_strata: strata without any variation, whose Wilson-type bound is in the interval.
@@ -79,6 +80,7 @@ class Estimate(msgspec.Struct, frozen=True, kw_only=True):
     error: float | None = None
     interval: Interval | None = None
     judged: float | None
+    base: float
     rows: int
     labelled: int
     silent_strata: int = 0
@@ -115,6 +117,7 @@ def stratified_ratio(
     judged = np.sum([part.predicted.sum(axis=0) for part in parts], axis=0)
     estimate = Estimate(
         judged=float(judged[0] / judged[1]) if judged[1] > 0 else None,
+        base=float(total[1]),
         rows=rows,
         labelled=sum(part.labelled for part in parts),
     )
