@@ -40,6 +40,7 @@ class Protocol(msgspec.Struct, frozen=True, kw_only=True):
         max_pixels: cap of one page image; `None` = none beyond the renderer's.
         validation: `reject` an over-long or unsupported finding, or keep and flag it (`record`).
         malformed: whether a turn without an action that parses costs its turn or ends the trajectory.
+        retrieval: what a search reaches: the run's retriever, or the annotated gold pages (`gold-pages`, an oracle).
         opening: pages shown before the first turn: `nothing`, `all-pages` or the pages of a `search` for the question.
     """
 
@@ -53,6 +54,7 @@ class Protocol(msgspec.Struct, frozen=True, kw_only=True):
     max_pixels: int | None = None
     validation: Literal["reject", "record"] = "reject"
     malformed: Literal["costs-turn", "ends"] = "costs-turn"
+    retrieval: Literal["retriever", "gold-pages"] = "retriever"
     opening: Literal["nothing", "all-pages", "search"] = "nothing"
 
     def __post_init__(self) -> None:
@@ -96,7 +98,13 @@ PROTOCOLS: dict[str, Protocol] = {
         Protocol(
             name="rag", max_turns=1, returned_k=AWM_PAGES, shown_k=AWM_PAGES, memory="none", opening="search"
         ),
-        Protocol(name="ep-given", max_turns=AWM_MAX_TURNS, returned_k=AWM_PAGES, shown_k=AWM_PAGES),
+        Protocol(
+            name="ep-given",
+            max_turns=AWM_MAX_TURNS,
+            returned_k=AWM_PAGES,
+            shown_k=AWM_PAGES,
+            retrieval="gold-pages",
+        ),
     )
 }
 """The named protocols. `ep-given` is `awm` with the retriever replaced by the gold pages (an oracle setting)."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import sys
 
 import typer
 
 from looseleaf.cli.ask import ask
+from looseleaf.cli.audit import audit_app
+from looseleaf.cli.compare import compare
 from looseleaf.cli.data import data_app
 from looseleaf.cli.demo import demo
 from looseleaf.cli.evaluate import eval_, report, run, score
@@ -60,12 +63,17 @@ app.command("eval")(eval_)
 app.command("run")(run)
 app.command("score")(score)
 app.command("report")(report)
+app.command("compare")(compare)
 app.command("simulate")(simulate)
+app.add_typer(audit_app, name="audit")
 app.add_typer(data_app, name="data")
 
 
 def main() -> None:
     """Run the command; user mistakes are one sentence and exit status 2, never a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a narrow terminal encoding must not end a command
     try:
         app()
     except UserError as problem:

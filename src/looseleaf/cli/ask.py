@@ -16,9 +16,13 @@ if TYPE_CHECKING:
     from looseleaf.document import Document
     from looseleaf.models.role_spec import RoleSpec
     from looseleaf.protocol import Protocol
+    from looseleaf.roles import Policy, Reader
     from looseleaf.trajectory import Trajectory
 
 __all__ = ["ask"]
+
+FAULT = 1
+"""Exit status when the policy or its model failed."""
 
 
 def ask(
@@ -38,12 +42,13 @@ def ask(
 
     from looseleaf.cli.console import console
     from looseleaf.document import Document
+    from looseleaf.models.registry import make_policy, make_reader
     from looseleaf.models.role_spec import RoleSpec
     from looseleaf.protocol import named_protocol
 
     if not question.strip():
         raise ConfigError("The question is empty; write what you want to know in quotation marks.")
-    if protocol == "ep-given":
+    if protocol == "ep-given":  # known by name: the rules are read after the question is found to be there
         raise ConfigError(
             "ep-given needs annotated gold pages, which a question of your own has not; use --protocol awm."
         )
@@ -52,19 +57,21 @@ def ask(
         RoleSpec.parse(text, base_url=base_url if text.startswith("openai:") else None)
         for text in (policy, reader)
     )
+    acting, reading = make_policy(policy_spec), make_reader(reader_spec)
     out = console()
     opened = Document.open(document)
     _warn_without_text(out, opened, policy_spec)
-    trajectory = asyncio.run(_ask(opened, question, policy_spec, rules))
+    trajectory = asyncio.run(_ask(opened, question, acting, rules))
     _print(out, opened, trajectory)
+    if trajectory.stop_reason.is_fault:
+        raise typer.Exit(FAULT)
     if rules.memory != "none":
-        asyncio.run(_check_memory(out, trajectory, reader_spec))
+        asyncio.run(_check_memory(out, trajectory, reading, reader_spec.name))
 
 
-async def _ask(document: Document, question: str, policy: RoleSpec, rules: Protocol) -> Trajectory:
+async def _ask(document: Document, question: str, policy: Policy, rules: Protocol) -> Trajectory:
     from looseleaf.agent import run_agent
     from looseleaf.environment import Environment
-    from looseleaf.models.registry import make_policy
     from looseleaf.question import Question
     from looseleaf.retrieval import BM25Retriever
 
@@ -80,7 +87,7 @@ async def _ask(document: Document, question: str, policy: RoleSpec, rules: Proto
     )
     retriever = BM25Retriever()
     retriever.index(document)
-    return await run_agent(make_policy(policy), Environment(asked, document, retriever, rules))
+    return await run_agent(policy, Environment(asked, document, retriever, rules))
 
 
 def _warn_without_text(out: Console, document: Document, policy: RoleSpec) -> None:
@@ -102,15 +109,15 @@ def _warn_without_text(out: Console, document: Document, policy: RoleSpec) -> No
 
 
 def _print(out: Console, document: Document, trajectory: Trajectory) -> None:
-    from rich.markup import escape
+    from looseleaf.cli.console import safe
 
     answer = trajectory.answer if trajectory.answer is not None else f"no answer ({trajectory.stop_reason})"
-    out.print(f"[bold]Answer:[/bold] {escape(answer)}", highlight=False)
+    out.print(f"[bold]Answer:[/bold] {safe(answer)}", highlight=False)
     if trajectory.error:
-        out.print(f"[red]{escape(trajectory.error)}[/red]", highlight=False)
+        out.print(f"[red]{safe(trajectory.error)}[/red]", highlight=False)
     out.print(f"[bold]Findings:[/bold]{'' if trajectory.memory else ' none'}")
     for finding in trajectory.memory:
-        out.print(f"  {_page_name(document, finding.source_page)}: {escape(finding.text)}", highlight=False)
+        out.print(f"  {_page_name(document, finding.source_page)}: {safe(finding.text)}", highlight=False)
     pages = ", ".join(str(page) for page in trajectory.shown_pages) or "none"
     out.print(
         f"[dim]Pages looked at: {pages} of {document.page_count}; {trajectory.turns} turns.[/dim]",
@@ -123,19 +130,22 @@ def _page_name(document: Document, page: int) -> str:
     return f"page {page}" if label == str(page) else f"page {page} (printed {label})"
 
 
-async def _check_memory(out: Console, trajectory: Trajectory, spec: RoleSpec) -> None:
-    from rich.markup import escape
+async def _check_memory(out: Console, trajectory: Trajectory, reader: Reader, name: str) -> None:
+    from looseleaf.cli.console import safe
+    from looseleaf.errors import AgentError, boundary
+    from looseleaf.roles import Reading
+    from looseleaf.runner.checked import role_result
 
-    from looseleaf.agent import resolved
-    from looseleaf.models.registry import make_reader
-
-    reading = await resolved(make_reader(spec).read(trajectory.question, trajectory.working_memory))
+    with boundary(AgentError, "The reader failed"):
+        reading = await role_result(
+            reader.read(trajectory.question, trajectory.working_memory), Reading, "reader"
+        )
     same = _normalised(reading.text) == _normalised(trajectory.answer or "")
     verdict = (
-        "[green]yes[/green]" if same else f"[red]no[/red], from the findings alone: {escape(reading.text)}"
+        "[green]yes[/green]" if same else f"[red]no[/red], from the findings alone: {safe(reading.text)}"
     )
     out.print(
-        f"[bold]Do the findings alone give this answer?[/bold] {verdict}  [dim](reader: {spec.name})[/dim]",
+        f"[bold]Do the findings alone give this answer?[/bold] {verdict}  [dim](reader: {safe(name)})[/dim]",
         highlight=False,
     )
 

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
-__all__ = ["console", "progress_bars"]
+__all__ = ["console", "progress_bars", "safe"]
 
 WIDTH = 110
 """Width of tables where the output is not a terminal."""
@@ -18,6 +19,13 @@ def console() -> Console:
     """Standard output; as wide as the terminal, or `WIDTH` where there is none."""
     made = Console()
     return made if made.is_terminal else Console(width=WIDTH)
+
+
+def safe(text: str) -> str:
+    """Text of models and documents as one line without markup and control characters."""
+    from looseleaf.report.plain import printable
+
+    return escape(printable(text))
 
 
 @contextmanager

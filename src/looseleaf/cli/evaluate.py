@@ -52,6 +52,8 @@ def eval_(
 
     The same command resumes: finished questions are never run twice.
     """
+    from looseleaf.runner.score import check_score_config
+
     run_config = _run_config(
         what,
         data,
@@ -70,6 +72,7 @@ def eval_(
         concurrency,
     )
     score_config = _score_config(scorer, extractor, reader, judge, base_url, threshold)
+    check_score_config(score_config, run_config.data.benchmark)
     outcome = _execute(run_config, out or _default_out(run_config))
     _score_and_report(outcome.run, score_config, outcome)
 
@@ -181,7 +184,7 @@ def _run_config(
         data=_data_config(what, data, docs, option),
         policy=_spec(policy, base_url),
         protocol=named_protocol(protocol, max_turns=max_turns),
-        retriever="gold-pages" if protocol == "ep-given" else retriever,
+        retriever=retriever,
         limit=limit,
         ids=tuple(ids),
         samples=samples,

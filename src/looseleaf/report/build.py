@@ -86,7 +86,7 @@ def _settings(run: Run, score_id: str, reading_id: str | None, threshold: str) -
         "policy": _role(config.get("roles", {}).get("policy")),
         "protocol": f"{protocol.get('name', '?')}, {protocol.get('max_turns', '?')} turns",
         "retriever": f"{retriever.get('name', '?')} ({retriever.get('family', 'family unknown')})",
-        "page images": _resolution(protocol),
+        "page images": _resolution(manifest.get("page_images", {"max_pixels": protocol.get("max_pixels")})),
         "scorer": str(scores.get("scorer", score_id)),
         "extractor": str(scores.get("extraction_id") or "none"),
         "reader": _role(readings.get("reader")),
@@ -101,9 +101,10 @@ def _role(spec: dict[str, Any] | None) -> str:
     return f"{spec['backend']}:{spec['argument']}" if spec.get("argument") else str(spec["backend"])
 
 
-def _resolution(protocol: dict[str, Any]) -> str:
-    cap = protocol.get("max_pixels")
-    return f"144 dpi, at most {cap:,} pixels" if cap else "144 dpi"
+def _resolution(images: dict[str, Any]) -> str:
+    cap = images.get("max_pixels")
+    dpi = f"{images['dpi']} dpi" if "dpi" in images else "resolution unknown"
+    return f"{dpi}, at most {cap:,} pixels" if cap else dpi
 
 
 def _counts(run: Run, rows: Sequence[Row]) -> dict[str, int]:
@@ -136,7 +137,12 @@ BREAKDOWNS: dict[str, Callable[[Row], Iterable[str]]] = {
 def write_report(run: Run, report: Report) -> tuple[Path, Path]:
     """Write `report/report.json` and `report/report.md`; returns the two paths."""
     folder = run.path / "report"
-    folder.mkdir(exist_ok=True)
+    try:
+        folder.mkdir(exist_ok=True)
+    except OSError as problem:
+        raise RunError(
+            f"{folder} cannot be made ({problem.strerror}); remove what is in its place."
+        ) from problem
     json_path, markdown_path = folder / "report.json", folder / "report.md"
     write_atomically(json_path, msgspec.json.format(msgspec.json.encode(report), indent=2) + b"\n")
     write_atomically(markdown_path, as_markdown(report).encode())

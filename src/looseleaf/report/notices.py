@@ -66,7 +66,15 @@ def _unscored(rows: Sequence[Row]) -> list[str]:
 def _excluded(run: Run) -> list[str]:
     missing = run.manifest.get("counts", {}).get("n_without_document", 0)
     total = run.manifest.get("counts", {}).get("n_set", 0)
-    return [f"{missing} of {total} rows have no document here: excluded and counted."] if missing else []
+    without_gold = run.manifest.get("counts", {}).get("n_without_gold_pages", 0)
+    return [
+        *([f"{missing} of {total} rows have no document here: excluded and counted."] if missing else []),
+        *(
+            [f"{without_gold} rows are unanswerable or without gold pages: not in EP-given."]
+            if without_gold
+            else []
+        ),
+    ]
 
 
 def _upstream(rows: Sequence[Row]) -> list[str]:

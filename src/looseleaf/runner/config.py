@@ -9,6 +9,7 @@ import msgspec
 from looseleaf.errors import RunError
 from looseleaf.models.role_spec import FREE_OPTIONS, RoleSpec
 from looseleaf.protocol import PROTOCOLS, Protocol
+from looseleaf.retrieval import GoldPagesRetriever
 
 __all__ = ["DataConfig", "RunConfig", "ScoreConfig", "check_same_config"]
 
@@ -61,12 +62,22 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True):
     concurrency: int = DEFAULT_CONCURRENCY
     step_of_training: int | None = None
 
+    @property
+    def retriever_in_force(self) -> str:
+        """Name of the retriever that the protocol lets searches reach."""
+        return GoldPagesRetriever.name if self.protocol.retrieval == "gold-pages" else self.retriever
+
+    @property
+    def is_ep_given(self) -> bool:
+        """Whether searches return the gold pages, so that only answerable questions with gold pages can be run."""
+        return self.retriever_in_force == GoldPagesRetriever.name
+
     def as_tables(self) -> dict[str, Any]:
         """The configuration as the tables of `config.toml`."""
         return {
             "data": msgspec.to_builtins(self.data),
             "protocol": msgspec.to_builtins(self.protocol),
-            "retriever": {"name": self.retriever},
+            "retriever": {"name": self.retriever_in_force},
             "roles": {"policy": self.policy.as_config()},
             "run": {
                 "limit": self.limit,

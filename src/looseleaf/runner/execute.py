@@ -3,33 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-import platform
 from collections.abc import Callable, Iterator
-from importlib import metadata
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import msgspec
-
-from looseleaf import __version__
 from looseleaf.agent import run_agent
-from looseleaf.benchmarks import QuestionSet, load_benchmark, load_questions
+from looseleaf.benchmarks import QuestionSet
 from looseleaf.document import PageStore, default_store
 from looseleaf.environment import Environment
-from looseleaf.errors import ConfigError, DocumentError
-from looseleaf.models.chat.policy import ChatPolicy
-from looseleaf.models.prompts import prompt_hashes
+from looseleaf.errors import DocumentError
 from looseleaf.models.registry import make_policy
-from looseleaf.models.role_spec import CHAT_BACKENDS, RoleSpec
 from looseleaf.question import Question
 from looseleaf.roles import Policy
-from looseleaf.runner.config import DataConfig, RunConfig, check_same_config
+from looseleaf.runner.config import RunConfig
 from looseleaf.runner.interrupt import Interrupt
 from looseleaf.runner.library import Library
+from looseleaf.runner.manifest import StoreCounts, freeze, record_session
+from looseleaf.runner.selection import load_data, select
 from looseleaf.runstore import Run, config_id
 from looseleaf.trajectory import StopReason, Trajectory
 
-__all__ = ["RunOutcome", "execute", "load_data", "select"]
+__all__ = ["RunOutcome", "execute"]
 
 Progress = Callable[[int, int], None]
 """Called with (finished, total) after every trajectory."""
@@ -62,38 +56,6 @@ class _Job(NamedTuple):
         return f"{self.question.question_id}#{self.sample}"
 
 
-def load_data(config: DataConfig) -> QuestionSet:
-    """The questions and documents of a data configuration.
-
-    Raises:
-        UserError: they cannot be used.
-    """
-    own = Path(config.benchmark)
-    if own.suffix in {".jsonl", ".json"}:
-        return load_questions(own, Path(config.path))
-    return load_benchmark(config.benchmark, Path(config.path), **config.options)
-
-
-def select(question_set: QuestionSet, config: RunConfig) -> list[Question]:
-    """The selected questions, in order: the denominator of every result.
-
-    Raises:
-        ConfigError: an id is unknown, or nothing is left.
-    """
-    pool = question_set.questions if config.strict else question_set.runnable
-    if config.ids:
-        by_id = {name: question for question in pool for name in (question.question_id, question.native_id)}
-        unknown = [wanted for wanted in config.ids if wanted not in by_id]
-        if unknown:
-            raise ConfigError(f"There is no question {unknown[0]!r} with a document here; check --ids.")
-        chosen = {by_id[wanted].question_id for wanted in config.ids}
-        pool = tuple(question for question in pool if question.question_id in chosen)
-    selected = list(pool if config.limit is None else pool[: config.limit])
-    if not selected:
-        raise ConfigError("No question is left to run; check --limit and --ids.")
-    return selected
-
-
 def execute(
     config: RunConfig, out: Path, *, store: PageStore | None = None, progress: Progress | None = None
 ) -> RunOutcome:
@@ -111,14 +73,16 @@ def execute(
     store = store or default_store()
     policy = make_policy(config.policy)
     question_set = load_data(config.data)
-    library = Library(question_set, config.retriever, store)
+    library = Library(question_set, config.retriever_in_force, store)
     selected = select(question_set, config)
     run = Run.create(out)
     with run.writing():
-        _freeze(run, config, question_set, selected, library)
+        freeze(run, config, question_set, selected, library)
         session = _Session(run, config, policy, library, question_set, progress)
+        before = StoreCounts.of(store)
         outcome = asyncio.run(session.run(selected))
-        _update_manifest(run, outcome, store, policy)
+        finished = (outcome.finished_before, outcome.finished_now, outcome.faults)
+        record_session(run, finished, before, store, policy)
     return outcome
 
 
@@ -211,72 +175,3 @@ class _Session:
             stop_reason=StopReason.DOCUMENT_ERROR,
             error=error,
         )
-
-
-def _freeze(
-    run: Run, config: RunConfig, question_set: QuestionSet, selected: list[Question], library: Library
-) -> None:
-    stored = run.config
-    tables = config.as_tables()
-    if stored:
-        check_same_config(stored, tables, str(run.path))
-        was = run.manifest.get("data", {}).get("sha256", question_set.sha256)
-        if was != question_set.sha256:
-            check_same_config(
-                {"data": {"sha256": was}}, {"data": {"sha256": question_set.sha256}}, str(run.path)
-            )
-        prompts = _prompts(config.policy)
-        check_same_config(
-            {"prompts": run.manifest.get("prompts", prompts)}, {"prompts": prompts}, str(run.path)
-        )
-        return
-    run.write_questions(selected)
-    run.write_manifest(_manifest(config, question_set, selected, library))
-    run.write_config(tables)
-
-
-def _manifest(
-    config: RunConfig, question_set: QuestionSet, selected: list[Question], library: Library
-) -> dict[str, Any]:
-    return {
-        "run_id": config_id("run", config.as_tables()),
-        "versions": _versions(),
-        "data": question_set.describe(),
-        "counts": {
-            "n_set": len(question_set.questions),
-            "n_selected": len(selected),
-            "n_without_document": len(question_set.questions) - len(question_set.runnable),
-        },
-        "retriever": {"name": config.retriever, "family": str(library.family)},
-        "protocol": config.protocol.name,
-        "prompts": _prompts(config.policy),
-    }
-
-
-def _prompts(policy: RoleSpec) -> dict[str, str]:
-    """Hashes of the prompts that the policy may be given; none where it reads no prompts."""
-    if policy.backend not in CHAT_BACKENDS:
-        return {}
-    return prompt_hashes(policy.options.get("prompt", ""))
-
-
-def _versions() -> dict[str, str]:
-    packages = ("pypdfium2", "bm25s", "numpy", "pillow", "openai")
-    return {"looseleaf": __version__, "python": platform.python_version()} | {
-        package: metadata.version(package) for package in packages
-    }
-
-
-def _update_manifest(run: Run, outcome: RunOutcome, store: PageStore, policy: Policy) -> None:
-    manifest = run.manifest
-    manifest["last_session"] = {
-        "finished_before": outcome.finished_before,
-        "finished_now": outcome.finished_now,
-        "faults": outcome.faults,
-        "documents_opened": store.documents_opened,
-        "pages_extracted": store.pages_extracted,
-        "pages_rendered": store.pages_rendered,
-    }
-    if isinstance(policy, ChatPolicy):
-        manifest["last_session"]["model_calls"] = msgspec.to_builtins(policy.client.counters)
-    run.write_manifest(manifest)

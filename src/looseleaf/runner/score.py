@@ -18,11 +18,18 @@ from looseleaf.roles import Reader
 from looseleaf.runner.answers import Response, responses_of
 from looseleaf.runner.config import ScoreConfig
 from looseleaf.runner.stage import StageProgress
-from looseleaf.runner.stages import ReadingTask, Stages
+from looseleaf.runner.stages import ReadingTask, Stages, check_roles
 from looseleaf.runstore import ReadingRow, Run
 from looseleaf.trajectory import Trajectory
 
-__all__ = ["ScoreOutcome", "own_responses", "own_task", "scorable_questions", "score_run"]
+__all__ = [
+    "ScoreOutcome",
+    "check_score_config",
+    "own_responses",
+    "own_task",
+    "scorable_questions",
+    "score_run",
+]
 
 
 class ScoreOutcome(NamedTuple):
@@ -71,6 +78,17 @@ def _remember(run: Run, config: ScoreConfig, outcome: ScoreOutcome) -> None:
             "judge": tables.pop("judge"),
         }
         run.write_config(stored | {"score": tables, "roles": stored.get("roles", {}) | roles})
+
+
+def check_score_config(config: ScoreConfig, benchmark: str) -> None:
+    """Make every role once, so that a mistake is found before the agent has run.
+
+    Raises:
+        ConfigError: the scorer or a role cannot be made.
+    """
+    check_roles(config, benchmark)
+    for spec in config.readers:
+        make_reader(spec)
 
 
 def scorable_questions(run: Run) -> list[Question]:

@@ -22,7 +22,7 @@ from looseleaf.runner.stage import StageProgress, work_off
 from looseleaf.runstore import ExtractionRow, Ledger, ReadingRow, Run, ScoreRow, config_id
 from looseleaf.score import Unscored
 
-__all__ = ["ReadingTask", "ScoredResponses", "Stages", "last_rows"]
+__all__ = ["ReadingTask", "ScoredResponses", "Stages", "check_roles", "last_rows"]
 
 CONCURRENCY = 16
 """Readings, extractions or judgements in flight."""
@@ -154,6 +154,17 @@ class Stages:
             extraction_id,
             sum(_failed(row) for row in last_rows(ledger.read()) if row.key in wanted),
         )
+
+
+def check_roles(config: ScoreConfig, benchmark: str) -> None:
+    """Make scorer, judge and extractor once.
+
+    Raises:
+        ConfigError: one of them cannot be made.
+    """
+    rule = rule_named(config.scorer, benchmark, make_judge(config.judge))
+    if rule.wants_extraction:
+        make_extractor(config.extractor)
 
 
 def reading_config(spec: RoleSpec) -> dict[str, Any]:
