@@ -47,7 +47,9 @@ def test_official_slices_overlap_and_partitions_do_not():
 def test_the_safe_rule_lets_every_gold_answer_pass():
     samples = json.loads(data("mmlongbench/samples.json").read_text("utf-8"))
     for row in samples:
-        assert mmlongbench.safe(row["answer"], row["answer"], row["answer_format"]).value == 1.0, row["answer"]
+        assert mmlongbench.safe(row["answer"], row["answer"], row["answer_format"]).value == 1.0, row[
+            "answer"
+        ]
     others = json.loads(data("longdocurl/samples_molorag_copy.json").read_text("utf-8"))
     for row in others:
         assert longdocurl.safe(row["answer"], row["answer"], row["answer_format"]).value == 1.0, row["answer"]

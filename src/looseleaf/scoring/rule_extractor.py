@@ -78,7 +78,9 @@ _ASKS_NUMBER: Final = re.compile(
     re.IGNORECASE,
 )
 _ASKS_SEVERAL: Final = re.compile(
-    r"\blist\b|\b(?:what|which|who) are\b|\bname (?:the|all)\b|\bwhich .{1,40}s\b", re.IGNORECASE
+    r"\blist\b|\b(?:what|which|who) are\b|\bname (?:the|all)\b"
+    r"|\bwhich (?:\w+ ){0,2}(?!does\b|this\b)\w{3,}s\b",
+    re.IGNORECASE,
 )
 
 

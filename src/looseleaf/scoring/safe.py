@@ -90,12 +90,14 @@ def _unwrapped(value: Any) -> list[str]:
 
 
 _ARTICLE: Final = re.compile(r"(?:a|an|the) ")
+_WRAPPING: Final = " .;:!'\""
 
 
 def _bare(text: str) -> str:
-    text = plain(text).strip(" .;:!'\"")
+    text = plain(text).strip(_WRAPPING)
     text = drop_parentheses(text).strip() or text
-    return _ARTICLE.sub("", text, count=1) if _ARTICLE.match(text) else text
+    article = _ARTICLE.match(text)
+    return text[article.end() :].strip(_WRAPPING) if article else text
 
 
 def _list_score(gold: Sequence[_Item], prediction: Sequence[str]) -> float:

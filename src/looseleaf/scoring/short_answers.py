@@ -64,9 +64,11 @@ _CLOSING: Final = {quote: re.compile(rf"{quote}\s*+(?:,|$)") for quote in "'\""}
 def split_items(text: str) -> list[str]:
     """The parts of `text` between its commas, without the quotation marks around a part.
 
-    Commas inside quotation marks or parentheses do not separate. A mark opens only at the start of a part and closes
-    only before a comma or the end, so that an apostrophe inside does no harm.
+    Commas inside quotation marks, parentheses or numbers ("1,200") do not separate. A mark opens only at the start of
+    a part and closes only before a comma or the end, so that an apostrophe inside does no harm. "100,200" is one number
+    where other commas have a space behind them, and two where none has.
     """
+    marks = _MARKS_OR_SPACED if ", " in text else _MARKS
     items: list[str] = []
     position = 0
     closable = set(_CLOSING)
@@ -79,7 +81,7 @@ def split_items(text: str) -> list[str]:
             position = closing.end()
             continue
         closable.discard(quote)  # nothing closes this mark any more, so it is not looked for again
-        end = _end_of_part(text, start)
+        end = _end_of_part(text, start, marks)
         items.append(text[start:end].strip())
         position = end + 1
     return [item for item in items if item]
@@ -91,12 +93,13 @@ def _past_spaces(text: str, position: int) -> int:
     return position
 
 
-_PART_MARKS: Final = re.compile(r"[(),]")
+_MARKS: Final = re.compile(r"[(),]")
+_MARKS_OR_SPACED: Final = re.compile(r"[()]|,(?!(?<=\d,)\d{3}(?!\d))")
 
 
-def _end_of_part(text: str, start: int) -> int:
+def _end_of_part(text: str, start: int, marks: re.Pattern[str]) -> int:
     depth = 0
-    for mark in _PART_MARKS.finditer(text, start):
+    for mark in marks.finditer(text, start):
         if mark.group() == "(":
             depth += 1
         elif mark.group() == ")":
