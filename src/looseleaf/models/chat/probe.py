@@ -141,6 +141,8 @@ class _Probe:
         ]
         self._found.models = tuple(entry["id"] for entry in models)
         mine = next((entry for entry in models if self._is_mine(entry["id"])), None)
+        if mine is None and len(models) == 1:
+            mine = models[0]  # a server of one model answers to any name (llama.cpp)
         self._found.context = _context(mine) if mine is not None else None
 
     def _is_mine(self, listed: str) -> bool:
