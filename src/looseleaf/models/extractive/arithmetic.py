@@ -10,10 +10,12 @@ import msgspec
 
 from looseleaf.models.extractive.candidate import Candidate, Passage
 from looseleaf.models.extractive.fact import Fact
+from looseleaf.models.extractive.kinds import Operation
 from looseleaf.models.extractive.lookup import Fit, fits
 from looseleaf.models.extractive.number import plain
 from looseleaf.models.extractive.pool import Pool
-from looseleaf.models.extractive.query import DATE_WEIGHT, Operation, Query
+from looseleaf.models.extractive.query import Query
+from looseleaf.models.extractive.terms import DATE_WEIGHT
 from looseleaf.models.extractive.words import stem, stem_set
 
 __all__ = ["computed_candidates"]

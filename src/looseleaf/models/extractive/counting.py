@@ -8,10 +8,10 @@ from functools import lru_cache
 from typing import Final
 
 from looseleaf.models.extractive.candidate import Candidate
+from looseleaf.models.extractive.kinds import Kind
 from looseleaf.models.extractive.lists import listings
 from looseleaf.models.extractive.page import PageModel
 from looseleaf.models.extractive.pool import Pool
-from looseleaf.models.extractive.query import Kind
 from looseleaf.models.extractive.span import find_spans
 from looseleaf.models.extractive.table import read_tables
 from looseleaf.models.extractive.tables import TOTALS

@@ -41,6 +41,7 @@ MECHANISMS: Final[tuple[Callable[[Pool], Iterator[Candidate]], ...]] = (
     choice_candidates,
     structure_candidates,
 )
+SINGLE: Final = 0.8
 REMEMBERED: Final = 64
 LEAST_SUPPORT: Final = 0.475
 """Below this score the honest answer is that the passages do not say."""
@@ -64,13 +65,18 @@ def candidates(
     query = analyse(question)
     found = _direct(query, passages, findings=findings)
     if query.form.listed:
-        found += _enumerated(query, passages)
+        found = [_single(one) for one in found] + _enumerated(query, passages)
     if page_count is not None and _asks_page_count(query):
         text = f"The document has {page_count} pages."
         found.append(
             Candidate(str(page_count), passages[0].page if passages else 1, text, 1.0, "pages", computed=True)
         )
     return sorted(found, key=lambda c: -c.score)
+
+
+def _single(found: Candidate) -> Candidate:
+    """A candidate of one text counts less where a list is asked for."""
+    return found if found.text.startswith("[") else msgspec.structs.replace(found, score=found.score * SINGLE)
 
 
 def _direct(query: Query, passages: Sequence[Passage], *, findings: bool = False) -> list[Candidate]:
@@ -124,6 +130,7 @@ _RESPECTIVELY: Final = re.compile(
 )
 _PAIR: Final = re.compile(
     r"(?P<first>\b(?:[A-Za-z]+ )?\d[\w.-]*) and (?P<second>(?:[A-Za-z]+ )?\d[\w.-]*)"
+    r"|(?P<left>[\"“'‘][^\"”'’]+[\"”'’]) and (?P<right>[\"“'‘][^\"”'’]+[\"”'’])"
     r"|(?P<one>\b[A-Z][\w-]*(?: [A-Z][\w-]*)*) and (?P<other>[A-Z][\w-]*(?: [A-Z][\w-]*)*)"
 )
 

@@ -9,9 +9,9 @@ from typing import Final
 import msgspec
 
 from looseleaf.models.extractive.candidate import Candidate
+from looseleaf.models.extractive.kinds import Kind
 from looseleaf.models.extractive.page import Line, PageModel, Sentence
 from looseleaf.models.extractive.pool import Pool
-from looseleaf.models.extractive.query import Kind
 from looseleaf.models.extractive.table import read_tables
 from looseleaf.models.extractive.words import stem, stem_set
 

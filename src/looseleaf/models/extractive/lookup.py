@@ -9,8 +9,8 @@ import msgspec
 
 from looseleaf.models.extractive.candidate import Candidate
 from looseleaf.models.extractive.fact import Fact, page_facts
+from looseleaf.models.extractive.kinds import Kind, Operation
 from looseleaf.models.extractive.pool import CONTEXT_SHARE, Pool
-from looseleaf.models.extractive.query import Kind, Operation
 
 __all__ = ["Fit", "fact_candidates", "fits"]
 

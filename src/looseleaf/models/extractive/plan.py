@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from looseleaf.models.extractive.finance import STATEMENT_SEARCHES, measure_of
-from looseleaf.models.extractive.query import Kind, Query
+from looseleaf.models.extractive.kinds import Kind
+from looseleaf.models.extractive.query import Query
 from looseleaf.models.extractive.structure import AUTHORS, TITLE
 from looseleaf.models.extractive.words import stem
 from looseleaf.roles import Action

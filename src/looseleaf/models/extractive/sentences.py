@@ -8,10 +8,10 @@ from itertools import pairwise
 from typing import Final
 
 from looseleaf.models.extractive.candidate import Candidate
+from looseleaf.models.extractive.kinds import Kind
 from looseleaf.models.extractive.number import find_numbers
 from looseleaf.models.extractive.page import PageModel, Sentence
 from looseleaf.models.extractive.pool import Pool
-from looseleaf.models.extractive.query import Kind
 from looseleaf.models.extractive.span import Span, find_spans, nearby
 from looseleaf.models.extractive.words import stem, stem_set, tokens
 
@@ -51,6 +51,7 @@ PEOPLE: Final = stem_set(
 """Words for people: surveys answer "how many people" by a percentage."""
 SPECIFIC: Final = 3.0
 """Weight of terms (plus 1) from which on a question is specific: with fewer, any sentence about the thing covers it."""
+SEVERAL: Final = 0.85
 NO_UNIT: Final = 0.55
 """Factor for a count whose sentence does not say what is counted right after it."""
 NEAR_SHARE: Final = 0.5
@@ -75,6 +76,7 @@ def sentence_candidates(pool: Pool) -> Iterator[Candidate]:
             context = _context(model, position)
             coverage = pool.coverage(sentence.stems, context)
             if coverage >= LEAST_COVERAGE and pool.roots(sentence.stems):
+                yield from _several(pool, page, sentence, coverage)
                 yield from _from_sentence(pool, page, sentence, coverage)
 
 
@@ -108,6 +110,20 @@ def _from_sentence(pool: Pool, page: int, sentence: Sentence, coverage: float) -
             * _unit_factor(pool, sentence.text, span)
         )
         yield Candidate(span.text, page, sentence.text, score, f"sentence:{pool.query.kind}")
+
+
+def _several(pool: Pool, page: int, sentence: Sentence, coverage: float) -> Iterator[Candidate]:
+    """All spans of a sentence as a list, where several things of a kind are asked for."""
+    if not pool.query.form.listed or pool.query.kind is Kind.COUNT or not sentence.whole:
+        return
+    asked = pool.query.text.lower()
+    spans = [
+        span.text for span in find_spans(sentence.text, pool.query.kind) if span.text.lower() not in asked
+    ]
+    texts = list(dict.fromkeys(spans))
+    if len(texts) > 1 and (not pool.query.wanted or len(texts) == pool.query.wanted):
+        score = SEVERAL * coverage * pool.page_factor(page)
+        yield Candidate(str(texts), page, sentence.text, score, f"sentence:{pool.query.kind}s", computed=True)
 
 
 def _is_listed_by_year(sentence: Sentence) -> bool:

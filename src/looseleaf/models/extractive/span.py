@@ -7,8 +7,8 @@ from typing import Final
 
 import msgspec
 
+from looseleaf.models.extractive.kinds import Kind
 from looseleaf.models.extractive.number import find_numbers, is_reference
-from looseleaf.models.extractive.query import Kind
 from looseleaf.models.extractive.words import STOPWORDS, number_word, tokens
 
 __all__ = ["MONTHS", "Span", "find_spans", "name_spans", "nearby"]

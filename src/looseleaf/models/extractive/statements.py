@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from looseleaf.models.extractive.candidate import Candidate
+from looseleaf.models.extractive.kinds import Kind
 from looseleaf.models.extractive.number import parse_number
 from looseleaf.models.extractive.pool import Pool
-from looseleaf.models.extractive.query import Kind
 from looseleaf.models.extractive.words import stem_set
 
 __all__ = ["bare_candidates", "stated_candidates"]

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from looseleaf.models.extractive.candidate import Candidate
+from looseleaf.models.extractive.kinds import Kind
 from looseleaf.models.extractive.page import PageModel
 from looseleaf.models.extractive.pool import Pool
-from looseleaf.models.extractive.query import Kind
 from looseleaf.models.extractive.span import find_spans, name_spans
 from looseleaf.models.extractive.words import stem, stem_set, tokens
 

@@ -9,8 +9,8 @@ from typing import Final
 import msgspec
 
 from looseleaf.models.extractive.candidate import Candidate
+from looseleaf.models.extractive.kinds import Kind, Operation
 from looseleaf.models.extractive.pool import Pool
-from looseleaf.models.extractive.query import Kind, Operation
 from looseleaf.models.extractive.table import Table, TableRow, read_tables
 from looseleaf.models.extractive.words import stem_set
 

@@ -11,23 +11,50 @@ from typing import Final
 
 import Stemmer
 
-__all__ = ["STOPWORDS", "number_word", "ordinal_word", "roman", "stem", "stem_set", "stems", "tokens"]
+__all__ = [
+    "QUESTION_WORDS",
+    "STOPWORDS",
+    "number_word",
+    "ordinal_word",
+    "roman",
+    "stem",
+    "stem_set",
+    "stems",
+    "tokens",
+    "word_list",
+]
 
 _TOKEN: Final = re.compile(r"\d+(?:[.,]\d+)+(?![^\W_])|[^\W_]+(?:['’][^\W\d_]+)?|[%$€£]")
 
+
+def word_list(text: str) -> list[str]:
+    """The words of a list that is written as one text, for readability."""
+    return text.split()
+
+
 STOPWORDS: Final = frozenset(
-    """a an the of in on at to for from by with and or as is are was were be been being do does did done has
-    have had having this that these those it its they them their there here he she his her him we our you your
-    i my me us which what who whom whose when where why how much many more most some any all each per than then
-    so such not no nor but if into onto about over under between among during according based following given
-    would could should can may might will shall also only just both either s t""".split()
+    word_list(
+        """a an the of in on at to for from by with and or as is are was were be been being do does did done has
+        have had having this that these those it its they them their there here he she his her him we our you your
+        i my me us which what who whom whose when where why how much many more most some any all each per than then
+        so such not no nor but if into onto about over under between among during according based following given
+        would could should can may might will shall also only just both either s t"""
+    )
 )
 """Function words: they say nothing about what a question asks for."""
 
-_UNITS: Final = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
-    "seventeen eighteen nineteen twenty"
-).split()
+QUESTION_WORDS: Final = frozenset(
+    word_list(
+        """what which who whom whose when where why how name list tell find identify state enumerate compare compared
+        provide calculate determine"""
+    )
+)
+"""Words that ask or order."""
+
+_UNITS: Final = word_list(
+    """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
+    eighteen nineteen twenty"""
+)
 _TENS: Final = {
     "thirty": 30,
     "forty": 40,
@@ -37,7 +64,7 @@ _TENS: Final = {
     "eighty": 80,
     "ninety": 90,
 }
-_ORDINALS: Final = "first second third fourth fifth sixth seventh eighth ninth tenth".split()
+_ORDINALS: Final = word_list("first second third fourth fifth sixth seventh eighth ninth tenth")
 _NUMBER_WORDS: Final = {word: value for value, word in enumerate(_UNITS)} | _TENS
 _ORDINAL_WORDS: Final = {word: value for value, word in enumerate(_ORDINALS, start=1)}
 _ROMANS: Final = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x")

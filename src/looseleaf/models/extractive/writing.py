@@ -6,8 +6,9 @@ import re
 from typing import Final
 
 from looseleaf.models.extractive.candidate import Candidate
+from looseleaf.models.extractive.kinds import Kind
 from looseleaf.models.extractive.number import parse_number, plain
-from looseleaf.models.extractive.query import Kind, Query
+from looseleaf.models.extractive.query import Query
 
 __all__ = ["formatted_date", "written"]
 

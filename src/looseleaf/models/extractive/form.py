@@ -1,0 +1,111 @@
+"""`Form`: how an answer is to be written, and the part of a question that says so."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+import msgspec
+
+from looseleaf.models.extractive.mentions import quotes_of
+from looseleaf.models.extractive.words import number_word
+
+__all__ = ["Form", "form_of", "options_of", "split_instructions"]
+
+
+class Form(msgspec.Struct, frozen=True):
+    """How the answer is to be written.
+
+    Attributes:
+        decimals: digits after the point that the question asks for.
+        scale: divisor for "in millions" and the like (1 where the question names none).
+        listed: whether a list is asked for.
+        order: `"ascending"`, `"descending"` or `"alphabetical"`, or empty.
+        date: date pattern in the question's own letters (`YYYY-MM`), or empty.
+        integer: whether a whole number is asked for.
+    """
+
+    decimals: int | None = None
+    scale: float = 1.0
+    listed: bool = False
+    order: str = ""
+    date: str = ""
+    integer: bool = False
+
+
+_INSTRUCTION: Final = re.compile(
+    r"(?:please\b|write\b|wri\w+ (?:down )?the answer|an[sw]{1,2}[eo]?r\b|round\b|give\b|return\b|directly\b"
+    r"|enumerate (?:each|all)\b|format\b|your answer\b|the answer\b|list (?:the|all the|them) (?:\w+ )?(?:in|with|like)\b"
+    r"|use\b|for example\b|e\.g\.|save\b|represent\b|express\b|note that\b|list them\b|the result\b)",
+    re.IGNORECASE,
+)
+"""How a sentence starts that says how to write the answer."""
+_SENTENCE: Final = re.compile(r"(?<=[?.!])\s*(?=[A-Z\[(])|(?<=\?)\s*|\n+")
+_SCALES: Final = {"thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
+_SCALE: Final = re.compile(
+    r"\bin (?:us |usd |eur |gbp |u\.s\. )?(?:dollars? |\$ ?)?(thousand|million|billion|trillion)s?\b",
+    re.IGNORECASE,
+)
+_PLURAL: Final = re.compile(
+    r"\b(?:what|which|who) are\b"
+    r"|\b(?:what|which) (?:(?!is|was|does|did|do|has|the|of|in|if|happens|should|will|can)[\w-]+ ){0,2}"
+    r"(?!(?:this|was|is|does|has)\b)\w{2,}(?<![sui])s\b(?! (?:is|was|does|has)\b)|^list\b|^enumerate\b"
+    r"|\btell me all\b|\bsub-?sections? .*\binclude\b",
+    re.IGNORECASE,
+)
+"""Wordings that ask for several things."""
+_EITHER: Final = re.compile(
+    r"(?:,|:|\bis it|\bmore|\bbetween)\s+(?:the\s+)?([^,:?]{1,40}?),?\s+or\s+(?:the\s+)?([^,?]{1,40})\?"
+)
+
+
+def split_instructions(question: str) -> tuple[str, str]:
+    """The question proper, and what follows it on how to write the answer."""
+    asked: list[str] = []
+    told: list[str] = []
+    for sentence in filter(None, map(str.strip, _SENTENCE.split(question.strip()))):
+        (told if asked and _INSTRUCTION.match(sentence) else asked).append(sentence)
+    return " ".join(asked), " ".join(told)
+
+
+def form_of(question: str, text: str, told: str, wanted: int) -> Form:
+    """The form that a question asks for.
+
+    Args:
+        question: the whole question.
+        text: the question proper.
+        told: its instructions.
+        wanted: number of items asked for, or 0.
+    """
+    whole = question.lower()
+    scale = _SCALE.search(whole)
+    order = re.search(r"\b(ascending|descending|alphabetical)", whole)
+    date = re.search(r"\b[YMD]{2,4}(?:[-/.][YMD]{2,4})+\b", question)
+    listed = bool(re.search(r"\blists?\b|\benumerate|\[", told.lower() or whole)) or whole.startswith("list")
+    return Form(
+        decimals=_decimals(whole),
+        scale=_SCALES[scale[1]] if scale else 1.0,
+        listed=listed or wanted > 1 or bool(_PLURAL.search(text)),
+        order=order[1] if order else "",
+        date=date[0] if date else "",
+        integer=bool(re.search(r"\bint(?:eger)?\b", whole)),
+    )
+
+
+def _decimals(whole: str) -> int | None:
+    match = re.search(r"(\w+)[ -]decimals?\b", whole)
+    if match is None:
+        return None
+    return int(match[1]) if match[1].isdigit() else number_word(match[1])
+
+
+def options_of(text: str, told: str) -> tuple[str, ...]:
+    """The alternatives that a question gives: quoted in its instructions, or joined by "or"."""
+    if re.search(r"answer ['\"‘“]?y[es]{2}['\"’”]? or ['\"‘“]?no", f"{text} {told}", re.IGNORECASE):
+        return ("yes", "no")
+    directed = re.search(r"directly|either|answer ['\"‘“]", told, re.IGNORECASE)
+    quoted = quotes_of(told) if directed else ()
+    if len(quoted) > 1:
+        return quoted
+    match = _EITHER.search(text)
+    return (match[1].strip(), match[2].strip()) if match else ()
