@@ -15,10 +15,12 @@ from looseleaf.procedural.slots import Mint, Values
 from looseleaf.procedural.splits import Split
 from looseleaf.procedural.style import FormKind, Style
 
-__all__ = ["Author"]
+__all__ = ["STAMPS", "Author"]
 
 NEAREST = 12
 """Names drawn at full difficulty to find one that is nearly the name of something in the document."""
+STAMPS = ("DRAFT", "FINAL", "REVISED")
+"""Words stamped at the top of pages."""
 RESERVED_PAGES = 260
 """Margin codes and stamps are drawn for this many pages before the number of pages is known."""
 
@@ -75,9 +77,9 @@ class Author:
         return tuple(self.mint.keep_text("code") for _ in range(RESERVED_PAGES)) if wanted else ()
 
     def _stamps(self) -> tuple[str, ...]:
-        if self.kind in ("slides", "paper") or self.rng.random() < 0.6:
+        if self.kind in ("slides", "paper") or self.rng.random() < 0.4:
             return ()
-        return tuple(self.mint.keep_category(("DRAFT", "FINAL", "REVISED")) for _ in range(RESERVED_PAGES))
+        return tuple(self.mint.keep_category(STAMPS) for _ in range(RESERVED_PAGES))
 
     def new_composer(self, values: Values) -> Composer:
         """A composer for the body, on these values."""

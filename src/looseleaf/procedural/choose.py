@@ -22,6 +22,8 @@ RARE = {"table.yesno": 0.25, "layout.tick_count": 0.5, "table.mean": 0.5, "chart
         "cross.chart_table": 0.4}  # fmt: skip
 """Weights of question kinds that would otherwise crowd a format, or that a guess can meet."""
 TRIES = 40
+EQUAL_COUNTS = 0.2
+"""Share of look-alike places whose count may be the same; counts are too few to be all different."""
 
 
 class Chosen(NamedTuple):
@@ -132,7 +134,8 @@ class Picker:
             return False
         if draft.program.op != "exceeds" and any(contains(question, item) for item in items):
             return False
-        if any(evaluate(sibling, self.author.values).items == answer.items for sibling in draft.siblings):
+        equal = sum(evaluate(sibling, self.author.values).items == answer.items for sibling in draft.siblings)
+        if equal > (len(draft.siblings) * EQUAL_COUNTS if draft.program.op == "count" else 0):
             return False
         return draft.common or not self._elsewhere(items, pages)
 

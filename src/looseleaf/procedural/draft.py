@@ -28,7 +28,7 @@ class Draft:
         program: how the answer follows.
         evidence: slots whose pages are the evidence pages; empty for unanswerable questions.
         sources: evidence sources.
-        siblings: the same question about look-alike places; none may have the same answer.
+        siblings: the same question about look-alike places; none may have the same answer, of counts few.
         common: whether the answer (a count, a row's name) may stand on other pages too.
     """
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from looseleaf.procedural.author import Author
+from looseleaf.procedural.author import STAMPS, Author
 from looseleaf.procedural.blocks import Bullets, NoteBox, Prose, Rich, rich
 from looseleaf.procedural.draft import LAYOUT
 from looseleaf.procedural.page import Sheet
-from looseleaf.procedural.programs import Program, evaluate
+from looseleaf.procedural.programs import Program
 
 __all__ = ["Layouts"]
 
 FEWEST_STEPS, MOST_STEPS = 4, 9
+MOST_STAMPED = 40
+"""Longest document whose stamps are to be counted from end to end."""
 
 
 class Layouts:
@@ -113,13 +115,21 @@ class Layouts:
 
     def _ask_stamps(self, sheets: Sequence[Sheet]) -> None:
         author = self.author
-        chapters = list(range(len(author.chapters))) if author.stamps else []
-        for chapter in author.rng.sample(chapters, min(4, len(chapters))):
+        if not author.stamps:
+            return
+        chapters = range(len(author.chapters))
+        for chapter in author.rng.sample(chapters, min(8, len(chapters))):
             pages = [i for i, sheet in enumerate(sheets) if sheet.chapter == chapter]
-            slots = tuple(author.stamps[i] for i in pages)
-            stamp = author.rng.choice(("DRAFT", "FINAL", "REVISED"))
+            self._ask_stamp("layout.stamps", pages, {"chapter": author.chapters[chapter]})
+        if len(sheets) <= MOST_STAMPED:
+            self._ask_stamp("layout.stamps_all", list(range(len(sheets))), {})
+
+    def _ask_stamp(self, name: str, pages: Sequence[int], words: dict[str, object]) -> None:
+        """How many of the pages carry a stamp; the evidence is on those that do."""
+        author = self.author
+        stamp = author.rng.choice(STAMPS)
+        slots = tuple(author.stamps[i] for i in pages)
+        evidence = tuple(slot for slot in slots if author.values[slot].value == stamp)
+        if len(evidence) >= 2:
             program = Program(op="count", operands=slots, threshold=stamp)
-            evidence = tuple(slot for slot in slots if author.values[slot].value == stamp)
-            if len(pages) >= 3 and evaluate(program, author.values).text not in ("0", "1"):
-                words: dict[str, object] = {"chapter": author.chapters[chapter], "stamp": stamp}
-                author.ask("layout.stamps", words, program, evidence, (LAYOUT,), common=True)
+            author.ask(name, {**words, "stamp": stamp}, program, evidence, (LAYOUT,), common=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from looseleaf.procedural.author import Author
@@ -140,6 +141,8 @@ class TableFamily:
         if len(self.copies) > 1:
             for _ in range(2):
                 self._ask_across(*rng.sample(self.copies, 2))
+        if len(self.copies) > 2:
+            self._ask_series(rng.sample(self.copies, 3))
 
     def _words(self, copy: Copy, column: int, **more: object) -> dict[str, object]:
         spec = self.spec
@@ -262,6 +265,17 @@ class TableFamily:
         cells = (first.cells[row][column], second.cells[row][column])
         words = self._words(first, column, row=self.rows[row], where2=second.where)
         author.ask("table.pair", words, Program(op="list", operands=cells), cells, (TABLE,))
+
+    def _ask_series(self, copies: Sequence[Copy]) -> None:
+        """The same row in three copies."""
+        author = self.author
+        wheres = {"where2": copies[1].where, "where3": copies[2].where}
+        for column in self._of_kind("number"):
+            row = author.rng.randrange(len(self.rows))
+            cells = tuple(copy.cells[row][column] for copy in copies)
+            words = self._words(copies[0], column, row=self.rows[row], **wheres)
+            author.ask("table.sum_across", words, Program(op="total", operands=cells), cells, (TABLE,))
+            author.ask("table.series", words, Program(op="list", operands=cells), cells, (TABLE,))
 
     def _ask_missing(self, copy: Copy) -> None:
         """Unanswerable: a row, a copy or a column that is not there, though its look-alikes are."""
