@@ -188,12 +188,12 @@ def test_all_roles_complete_through_the_vision_server(
 
 
 def test_pages_reach_the_vision_server(vision: Served, made: Made, tmp_path: Path, store: PageStore) -> None:
-    """`direct` shows all three pages before the one turn: their tokens are in the prompt, and noise is the answer."""
+    """`direct` shows all three pages before the one turn: the same words with larger images are more tokens."""
     direct, reader = named_protocol("direct"), vision.role(max_tokens=8)
     seen, _ = complete(made, tmp_path / "seen", store, direct, vision.role(max_tokens=8), reader)
-    kept = vision.role(max_tokens=8, images_kept=1)
-    one, _ = complete(made, tmp_path / "one", store, direct, kept, reader)
-    for more, fewer in zip(seen, one, strict=True):
+    small = vision.role(max_tokens=8, max_image_side=48)
+    little, _ = complete(made, tmp_path / "little", store, direct, small, reader)
+    for more, fewer in zip(seen, little, strict=True):
         assert more.shown_pages == fewer.shown_pages == (1, 2, 3)
         assert more.usage.prompt_tokens > fewer.usage.prompt_tokens > 0
 
