@@ -587,7 +587,8 @@ def test_an_extractor_and_a_judge() -> None:
         judgement: Any = run(judge.judge("Is it right?"))  # type: ignore[arg-type]
         prompts = [request.json["messages"][0]["content"] for request in stub.log.chats]
     assert extraction.text == judgement.text == "Extracted answer: 4.7\nAnswer format: Float"
-    assert "Response: It is 4.7 %." in prompts[0]
+    assert "It is 4.7 %." in prompts[0]
+    assert "<concise_answer>" in prompts[0]
     assert prompts[1] == "Is it right?"
 
 

@@ -113,7 +113,7 @@ def test_a_faulty_server_loses_nothing(
 
 @pytest.mark.slow
 def test_a_thousand_questions_on_a_faulty_server(tmp_path: Path, store: PageStore) -> None:
-    """5 % 429, 5 % 500, 2 % hang, 2 % reset, 1 % truncated; our own waits; the timeout is short, but no whole reply takes as long."""
+    """5 % 429, 5 % 500, 2 % hang, 2 % reset, 1 % truncated; no whole reply takes as long as the timeout."""
     stub = storm(tmp_path, store, count=1000, scale=1.0, timeout=20.0, concurrency=64)
     assert set(stub.log.faults) == {"too_many", "server_error", "hang", "reset", "truncated"}
     assert sum(stub.log.faults.values()) > 500

@@ -22,6 +22,7 @@ from looseleaf.models.chat.options import ChatOptions
 from looseleaf.models.prompts import prompt_text, render_prompt
 from looseleaf.models.role_spec import RoleName
 from looseleaf.protocol import PROTOCOLS, Protocol
+from looseleaf.scoring import extraction
 
 __all__ = ["Load", "RunPlan", "estimate", "looks_of"]
 
@@ -100,7 +101,7 @@ def estimate(role: RoleName, options: ChatOptions, family: ImageFamily, plan: Ru
     if role == "policy":
         return _policy(options, family, plan)
     texts = _notes(plan) if role == "reader" else estimate_text_tokens(4 * QUESTION)
-    fixed = 300 if role == "judge" else estimate_text_tokens(len(prompt_text(role, options.prompt)))
+    fixed = estimate_text_tokens(len(_instructions(role, options)))
     prompt = fixed + texts + estimate_text_tokens(QUESTION)
     calls = plan.trajectories * (1 if role == "reader" else 1 + _memories(plan))
     return Load(
@@ -111,6 +112,13 @@ def estimate(role: RoleName, options: ChatOptions, family: ImageFamily, plan: Ru
         largest=prompt,
         request_bytes=prompt * 4,
     )
+
+
+def _instructions(role: RoleName, options: ChatOptions) -> str:
+    """What the role is told besides the case. A judge's prompt is its scorer's and about as long as an extractor's."""
+    if role == "reader" or options.prompt:
+        return prompt_text("reader", options.prompt)
+    return extraction.INSTRUCTIONS
 
 
 def looks_of(protocol: Protocol) -> list[int]:

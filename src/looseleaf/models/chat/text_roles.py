@@ -10,6 +10,7 @@ from looseleaf.models.chat.parsing import spoken_text
 from looseleaf.models.chat.reply import Reply
 from looseleaf.models.prompts import fill, prompt_text
 from looseleaf.roles import Extraction, Judgement, Reading
+from looseleaf.scoring import extraction
 
 __all__ = ["ChatExtractor", "ChatJudge", "ChatReader"]
 
@@ -61,7 +62,8 @@ class ChatExtractor(_TextRole):
 
     def __init__(self, client: ChatClient) -> None:
         super().__init__(client)
-        self._prompt = prompt_text("extractor", client.options.prompt)
+        own = client.options.prompt
+        self._own_prompt = prompt_text("", own) if own else None
 
     async def extract(self, question: str, response: str) -> Extraction:
         """The extractor's raw output.
@@ -69,8 +71,13 @@ class ChatExtractor(_TextRole):
         Raises:
             ProviderError: there is no reply to be had.
         """
-        reply = await self._ask(fill(self._prompt, "extractor", question=question, response=response))
+        reply = await self._ask(self._prompt(question, response))
         return Extraction(text=spoken_text(reply), usage=reply.usage)
+
+    def _prompt(self, question: str, response: str) -> str:
+        if self._own_prompt is None:
+            return extraction.prompt(question, response)
+        return fill(self._own_prompt, "extractor", question=question, response=response)
 
 
 class ChatJudge(_TextRole):

@@ -17,6 +17,7 @@ from typing import Any, Literal
 from looseleaf.errors import ConfigError
 from looseleaf.memory import MAX_FINDING_WORDS
 from looseleaf.protocol import PROTOCOLS, Protocol
+from looseleaf.scoring import extraction
 
 __all__ = [
     "ActionFormat",
@@ -48,7 +49,6 @@ VERSIONS = {
     "actions-json": 1,
     "actions-text": 1,
     "reader": 1,
-    "extractor": 1,
     "canary": 1,
 }
 """The version in use of each prompt."""
@@ -95,13 +95,16 @@ def prompt_hash(text: str) -> str:
 
 
 def prompt_hashes(*own_files: str) -> dict[str, str]:
-    """SHA-256 of every shipped prompt file and of the user's own ones, by file name or path.
+    """SHA-256 of every shipped prompt and of the user's own ones, by file name or path.
+
+    The extractor's is kept with the scorers that parse what it leads to (`looseleaf.scoring.extraction`).
 
     Raises:
         ConfigError: one of the user's files cannot be read.
     """
     files = [f"{name}.v{version}.md" for name, version in VERSIONS.items()] + [ACTIONS_FILE]
     shipped = {file: prompt_hash(_shipped(file)) for file in sorted(files)}
+    shipped["extractor"] = prompt_hash(extraction.INSTRUCTIONS)
     return shipped | {file: prompt_hash(prompt_text("", file)) for file in own_files if file}
 
 
