@@ -16,7 +16,7 @@ from looseleaf.models.extractive.number import plain
 from looseleaf.models.extractive.pool import Pool
 from looseleaf.models.extractive.query import Query
 from looseleaf.models.extractive.terms import DATE_WEIGHT
-from looseleaf.models.extractive.words import stem, stem_set
+from looseleaf.models.extractive.words import stem_set
 
 __all__ = ["computed_candidates"]
 
@@ -27,24 +27,23 @@ DEFAULT_DECIMALS: Final = 4
 RATIO_DECIMALS: Final = 2
 SMALL: Final = 0.05
 """From here on a ratio is written with `RATIO_DECIMALS`."""
-_OPERATION_WORDS: Final = frozenset(
-    stem(word)
-    for word in (
-        "difference differences change changed increase increased decrease decreased gap ratio percentage percent "
-        "more less fewer higher lower larger greater sum combined average absolute compared comparing relative "
-        "growth multiple times differ value"
-    ).split(" ")
+_OPERATION_WORDS: Final = stem_set(
+    """difference differences change changed increase increased decrease decreased gap ratio percentage percent less
+    fewer higher lower larger greater sum combined average absolute compared comparing relative growth multiple times
+    differ value"""
 )
 _SPLITS: Final[tuple[re.Pattern[str], ...]] = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
         r"^(?P<shared>.*?)\b(?:between|of)\b(?P<first>.+?)\band\b(?P<second>.+)$",
-        r"^(?P<shared>)(?P<first>.+?)\b(?:compar(?:ed|ing) (?:to|with)|than|versus|vs\.?|differ from|minus)\b(?P<second>.+)$",
+        r"^(?P<shared>)(?P<first>.+?)\b(?:compar(?:ed|ing) (?:to|with)|than|versus|vs\.?|differ from|minus)\b"
+        r"(?P<second>.+)$",
         r"^(?P<shared>)(?P<first>.+?)\band\b(?P<second>.+)$",
     )
 )
 _RATIO: Final = re.compile(
-    r"^(?:what (?:is|was|were) )?(?:the )?(?:ratio (?:of|between) )?(?P<first>.+?)\s(?:to|and|divided by|over)\s(?P<second>.+?)(?:\sratio\b.*)?$",
+    r"^(?:what (?:is|was|were) )?(?:the )?(?:ratio (?:of|between) )?(?P<first>.+?)\s(?:to|and|divided by|over)\s"
+    r"(?P<second>.+?)(?:\sratio\b.*)?$",
     re.IGNORECASE,
 )
 
@@ -63,7 +62,13 @@ class Operand(msgspec.Struct, frozen=True):
 def computed_candidates(pool: Pool) -> Iterator[Candidate]:
     """Candidates of the computation that the question asks for, if it asks for one."""
     query = pool.query
-    if query.operation not in {Operation.DIFFERENCE, Operation.CHANGE, Operation.SUM, Operation.RATIO}:
+    if query.operation not in {
+        Operation.DIFFERENCE,
+        Operation.CHANGE,
+        Operation.SUM,
+        Operation.RATIO,
+        Operation.AVERAGE,
+    }:
         return
     if query.operation is Operation.SUM:
         yield from _row_total(pool)
@@ -95,8 +100,7 @@ def _operands(pool: Pool) -> Iterator[tuple[Operand, Operand]]:
     query = pool.query
     base = {r: w for r, w in pool.weights.items() if r not in _OPERATION_WORDS and not _is_year(r)}
     if len(query.years) == 2:
-        first, second = query.years
-        yield Operand(base, (first,)), Operand(base, (second,))
+        yield Operand(base, query.years[:1]), Operand(base, query.years[1:])
     patterns = (_RATIO,) if query.operation is Operation.RATIO else _SPLITS
     for pattern in patterns:
         match = pattern.search(query.text.rstrip("? "))
@@ -177,6 +181,8 @@ def _value(operation: Operation, first: float, second: float) -> float | None:
         return abs(first - second)
     if operation is Operation.SUM:
         return first + second
+    if operation is Operation.AVERAGE:
+        return (first + second) / 2.0
     if operation is Operation.CHANGE:
         return abs(second - first) / abs(first) * 100.0 if first else None
     return first / second if second else None

@@ -24,8 +24,8 @@ GAP: Final = 3
 """Words that may stand between two words of the question in the matched stretch."""
 _WORD: Final = re.compile(r"[^\s]+")
 _SUBJECT: Final = re.compile(
-    r"^(?:(?:in|on|at|for|by|according to|from)\b.*,\s*)?(?:who|what|which)\b(?!\s+(?:is|are|was|were)\b)(?:\s+[\w-]+){0,4}?\s+"
-    r"(?!(?:do|does|did)\b)\w+",
+    r"^(?:(?:in|on|at|for|by|according to|from)\b.*,\s*)?(?:who|what|which)\b(?!\s+(?:is|are|was|were)\b)"
+    r"(?:\s+[\w-]+){0,4}?\s+(?!(?:do|does|did)\b)\w+",
     re.IGNORECASE,
 )
 _AUXILIARY: Final = re.compile(r"\b(?:do|does|did)\b", re.IGNORECASE)

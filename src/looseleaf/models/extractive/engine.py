@@ -14,10 +14,11 @@ from looseleaf.models.extractive.candidate import Candidate, Passage
 from looseleaf.models.extractive.choice import choice_candidates
 from looseleaf.models.extractive.clause import clause_candidates
 from looseleaf.models.extractive.counting import count_candidates
-from looseleaf.models.extractive.finance import MEASURE_WORDS, finance_candidates, measure_of
+from looseleaf.models.extractive.finance import finance_candidates
 from looseleaf.models.extractive.keyed import keyed_candidates
 from looseleaf.models.extractive.lists import list_candidates
 from looseleaf.models.extractive.lookup import fact_candidates
+from looseleaf.models.extractive.measures import MEASURE_WORDS, measure_of
 from looseleaf.models.extractive.pool import Pool
 from looseleaf.models.extractive.query import Query, analyse
 from looseleaf.models.extractive.sentences import sentence_candidates
@@ -140,8 +141,9 @@ def _asks_page_count(query: Query) -> bool:
 
 
 _PAGE_COUNT: Final = re.compile(
-    r"\bhow many (?:total )?(?:pages|slides) (?:are (?:there )?(?:in|of)|does|do|has|is) (?:this|the) \w+(?: have| contain| has)?\s*\??$",
-    re.I,
+    r"\bhow many (?:total )?(?:pages|slides) (?:are (?:there )?(?:in|of)|does|do|has|is) (?:this|the) \w+"
+    r"(?: have| contain| has)?\s*\??$",
+    re.IGNORECASE,
 )
 
 

@@ -20,8 +20,9 @@ __all__ = ["Fact", "page_facts", "stated_scale"]
 
 _YEAR: Final = re.compile(r"(?<![\d.,])(?:19|20)\d\d(?!\d|,\d{3}|\.\d)")
 _SCALE: Final = re.compile(
-    r"\bin (?:u\.?s\.? )?(?:dollars |usd |eur )?(thousand|million|billion)s?\b|\b(?:usd|eur|gbp|\$) (million|billion|thousand)s?\b",
-    re.I,
+    r"\bin (?:u\.?s\.? )?(?:dollars |usd |eur )?(thousand|million|billion)s?\b"
+    r"|\b(?:usd|eur|gbp|\$) (million|billion|thousand)s?\b",
+    re.IGNORECASE,
 )
 _FACTORS: Final = {"thousand": 1e3, "million": 1e6, "billion": 1e9}
 UNIT_WORDS: Final = 5
@@ -88,7 +89,8 @@ def page_facts(text: str) -> tuple[Fact, ...]:
     """The facts of a page; depends on the text only."""
     model = read_page(text)
     scale = stated_scale(text)
-    found, seen = [], set()
+    found: list[Fact] = []
+    seen: set[int] = set()
     for table in read_tables(text):
         found += list(_from_table(model, table, scale))
         seen.update(row.line for row in table.rows)
@@ -203,7 +205,7 @@ def _year(text: str) -> int | None:
 def _from_sentences(model: PageModel) -> Iterator[Fact]:
     """Numbers that a sentence lists side by side with as many years ("$2.4 and $3.0 billion in 2016 and 2017")."""
     for sentence in model.sentences:
-        years = [match for match in _YEAR.finditer(sentence.text)]
+        years = list(_YEAR.finditer(sentence.text))
         if not years or not sentence.whole:
             continue
         values = [n for n in find_numbers(sentence.text) if not is_reference(sentence.text, n)]

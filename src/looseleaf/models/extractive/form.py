@@ -35,8 +35,8 @@ class Form(msgspec.Struct, frozen=True):
 
 _INSTRUCTION: Final = re.compile(
     r"(?:please\b|write\b|wri\w+ (?:down )?the answer|an[sw]{1,2}[eo]?r\b|round\b|give\b|return\b|directly\b"
-    r"|enumerate (?:each|all)\b|format\b|your answer\b|the answer\b|list (?:the|all the|them) (?:\w+ )?(?:in|with|like)\b"
-    r"|use\b|for example\b|e\.g\.|save\b|represent\b|express\b|note that\b|list them\b|the result\b)",
+    r"|enumerate (?:each|all)\b|format\b|your answer\b|the answer\b|list (?:the|all the|them) (?:\w+ )?(?:in|with|like)"
+    r"\b|use\b|for example\b|e\.g\.|save\b|represent\b|express\b|note that\b|list them\b|the result\b)",
     re.IGNORECASE,
 )
 """How a sentence starts that says how to write the answer."""
@@ -49,7 +49,7 @@ _SCALE: Final = re.compile(
 _PLURAL: Final = re.compile(
     r"\b(?:what|which|who) are\b"
     r"|\b(?:what|which) (?:(?!is|was|does|did|do|has|the|of|in|if|happens|should|will|can)[\w-]+ ){0,2}"
-    r"(?!(?:this|was|is|does|has)\b)\w{2,}(?<![sui])s\b(?! (?:is|was|does|has)\b)|^list\b|^enumerate\b"
+    r"(?!(?:this|was|is|does|has)\b)\w{2,}(?<![sui])s\b(?!['’]| (?:is|was|does|has)\b)|^list\b|^enumerate\b"
     r"|\btell me all\b|\bsub-?sections? .*\binclude\b",
     re.IGNORECASE,
 )

@@ -115,7 +115,8 @@ _OPERATIONS: Final[tuple[tuple[Operation, re.Pattern[str]], ...]] = tuple(
         ),
         (
             Operation.DIFFERENCE,
-            r"\bdifferences?\b|\bgap\b|\bdiffer\b|\bhow (?:many|much) (?:more|less|fewer|higher|lower|larger|greater|longer)\b"
+            r"\bdifferences?\b|\bgap\b|\bdiffer\b"
+            r"|\bhow (?:many|much) (?:more|less|fewer|higher|lower|larger|greater|longer)\b"
             r"|\bhow much (?:\w+ )?(?:increase|decrease|grow|rise|drop|change)|\bhigher (?:percentage|proportion)\b"
             r"|\b(?:more|less|higher|lower) \w+ .*\b(?:than|compar(?:ed|ing) (?:to|with))\b",
         ),

@@ -38,7 +38,7 @@ _PLACE: Final = re.compile(
 
 
 def pages_of(text: str) -> tuple[int, ...]:
-    """Physical pages that are named by number ("pages 3 to 5", "slide 14"), by place ("the second page") or as cover."""
+    """Physical pages that are named by number ("pages 3 to 5"), by place ("the second page") or as cover."""
     found: list[int] = []
     for match in _PAGE.finditer(text):
         found += _numbers(match[2])

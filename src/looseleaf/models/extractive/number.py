@@ -13,9 +13,11 @@ SCALES: Final = {"thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e
 """Factors of scale words."""
 
 _PATTERN: Final = re.compile(
-    r"(?<![\w.])(?P<open>\(\s*)?(?P<sign>[-−–+]\s?)?(?P<currency>(?:US|SG|S|A|C)?[$€£¥]|(?:USD|EUR|GBP|Rs\.?|INR)\s?)?\s?"
+    r"(?<![\w.])(?P<open>\(\s*)?(?P<sign>[-−–+]\s?)?"
+    r"(?P<currency>(?:US|SG|S|A|C)?[$€£¥]|(?:USD|EUR|GBP|Rs\.?|INR)\s?)?\s?"
     r"(?P<digits>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)(?P<close>\s*\))?"
-    r"(?P<percent>\s?%|\s(?:percent|per cent)\b)?(?:\s?(?P<scale>thousand|million|billion|trillion|mn|bn)s?\b|(?P<letter>[KMB])\b)?(?![\d])"
+    r"(?P<percent>\s?%|\s(?:percent|per cent)\b)?"
+    r"(?:\s?(?P<scale>thousand|million|billion|trillion|mn|bn)s?\b|(?P<letter>[KMB])\b)?(?![\d])"
 )
 _YEAR: Final = re.compile(r"(?:1[6-9]|20)\d\d")
 _REFERENCE_BEFORE: Final = re.compile(

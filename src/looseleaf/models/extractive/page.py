@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 from looseleaf.models.extractive.number import Number, parse_number
-from looseleaf.models.extractive.words import STOPWORDS, stem, stem_set, tokens
+from looseleaf.models.extractive.words import STOPWORDS, stem, stem_set, tokens, word_list
 
 __all__ = ["Line", "LineKind", "PageModel", "Row", "Sentence", "read_page"]
 
@@ -112,8 +112,8 @@ _COLUMNS: Final = re.compile(r"\t+| {2,}")
 _NUMERIC_TOKEN: Final = re.compile(r"^[($€£¥+\-−–]*\d[\d,.]*\)?%?\)?[*†‡]*$|^[—–-]+%?$")
 _CURRENCY: Final = frozenset("$€£¥%)(")
 _ABBREVIATION: Final = re.compile(
-    r"(?:\b(?:e\.g|i\.e|et al|vs|fig|figs|eq|no|nos|dr|mr|mrs|ms|prof|inc|ltd|co|corp|st|jr|sr|u\.s|approx|dept|sec|vol|pp|cf"
-    r"|jan|feb|mar|apr|jun|jul|aug|sep|sept|oct|nov|dec)|\b[A-Z])\.$",
+    r"(?:\b(?:e\.g|i\.e|et al|vs|fig|figs|eq|no|nos|dr|mr|mrs|ms|prof|inc|ltd|co|corp|st|jr|sr|u\.s|approx|dept"
+    r"|sec|vol|pp|cf|jan|feb|mar|apr|jun|jul|aug|sep|sept|oct|nov|dec)|\b[A-Z])\.$",
     re.IGNORECASE,
 )
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?])[\"”’)]*\s+(?=[\"“‘(\[]?[A-Z0-9])")
@@ -143,7 +143,7 @@ def _line_kind(text: str) -> LineKind:
     return "text"
 
 
-_SMALL: Final = frozenset("a an the of in on at to for from by with and or as vs per".split())
+_SMALL: Final = frozenset(word_list("a an the of in on at to for from by with and or as vs per"))
 
 
 def _row(text: str, tabbed_page: bool) -> Row | None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from looseleaf.models.extractive.finance import STATEMENT_SEARCHES, measure_of
 from looseleaf.models.extractive.kinds import Kind
+from looseleaf.models.extractive.measures import STATEMENT_SEARCHES, measure_of
 from looseleaf.models.extractive.query import Query
 from looseleaf.models.extractive.structure import AUTHORS, TITLE
 from looseleaf.models.extractive.words import stem

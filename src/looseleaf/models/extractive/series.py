@@ -7,6 +7,7 @@ values meets a block of equally many labels, they are paired in order; axis tick
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import Final
 
 import msgspec
@@ -100,7 +101,7 @@ def _without_ticks(words: list[str]) -> list[str]:
 
 def _is_ticks(words: list[str]) -> bool:
     numbers = [n.value for word in words if (n := parse_number(word)) is not None]
-    steps = {round(b - a, 6) for a, b in zip(numbers, numbers[1:], strict=False)}
+    steps = {round(b - a, 6) for a, b in pairwise(numbers)}
     return (
         len(numbers) == len(words) and len(steps) == 1 and steps != {0.0} and 0.0 in (numbers[0], numbers[-1])
     )

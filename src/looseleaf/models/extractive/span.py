@@ -9,9 +9,9 @@ import msgspec
 
 from looseleaf.models.extractive.kinds import Kind
 from looseleaf.models.extractive.number import find_numbers, is_reference
-from looseleaf.models.extractive.words import STOPWORDS, number_word, tokens
+from looseleaf.models.extractive.words import STOPWORDS, number_word, tokens, word_list
 
-__all__ = ["MONTHS", "Span", "find_spans", "name_spans", "nearby"]
+__all__ = ["Span", "find_spans", "name_spans", "nearby"]
 
 NEARBY_WORDS: Final = 12
 """Words on each side of a span that are near it."""
@@ -25,13 +25,14 @@ class Span(msgspec.Struct, frozen=True):
     end: int
 
 
-MONTHS: Final = (
-    "January February March April May June July August September October November December"
-).split()
-_MONTH: Final = r"(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?)\b\.?"
-_COLORS: Final = (
-    "red orange yellow green blue purple violet pink brown black white grey gray gold silver beige turquoise cyan magenta maroon navy teal"
-).split()
+_MONTH: Final = (
+    r"(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?|Oct(?:ober)?"
+    r"|Nov(?:ember)?|Dec(?:ember)?)\b\.?"
+)
+_COLORS: Final = word_list(
+    """red orange yellow green blue purple violet pink brown black white grey gray gold silver beige turquoise cyan
+    magenta maroon navy teal"""
+)
 _PATTERNS: Final = {
     Kind.EMAIL: re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+"),
     Kind.URL: re.compile(
@@ -46,8 +47,10 @@ _PATTERNS: Final = {
     Kind.TIME: re.compile(r"\b\d{1,2}:\d{2}(?::\d{2})?(?:\s?[ap]\.?m\.?)?|\b\d{1,2}\s?[ap]\.?m\b\.?", re.I),
     Kind.COLOR: re.compile(rf"\b(?:{'|'.join(_COLORS)})\b", re.I),
     Kind.DATE: re.compile(
-        rf"\b{_MONTH}\s+\d{{1,2}}(?:st|nd|rd|th)?(?:,?\s+\d{{4}})?\b|\b\d{{1,2}}(?:st|nd|rd|th)?\s+{_MONTH}(?:,?\s+\d{{4}})?"
-        rf"|\b{_MONTH},?\s+\d{{4}}\b|\b\d{{4}}-\d{{2}}-\d{{2}}\b|\b\d{{1,2}}[/.]\d{{1,2}}[/.]\d{{2,4}}\b|(?<![\d.,])(?:19|20)\d\d(?!\d|,\d{3})",
+        rf"\b{_MONTH}\s+\d{{1,2}}(?:st|nd|rd|th)?(?:,?\s+\d{{4}})?\b"
+        rf"|\b\d{{1,2}}(?:st|nd|rd|th)?\s+{_MONTH}(?:,?\s+\d{{4}})?"
+        rf"|\b{_MONTH},?\s+\d{{4}}\b|\b\d{{4}}-\d{{2}}-\d{{2}}\b|\b\d{{1,2}}[/.]\d{{1,2}}[/.]\d{{2,4}}\b"
+        r"|(?<![\d.,])(?:19|20)\d\d(?!\d|,\d{3})",
         re.I,
     ),
     Kind.IDENTIFIER: re.compile(r"\b(?=[\w./-]*\d)[A-Z0-9][\w./-]*\w\b|\b\d\b"),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from looseleaf.models.extractive.candidate import Candidate
-from looseleaf.models.extractive.kinds import Kind
+from looseleaf.models.extractive.kinds import NUMERIC
 from looseleaf.models.extractive.number import parse_number
 from looseleaf.models.extractive.pool import Pool
 from looseleaf.models.extractive.words import stem_set
@@ -18,7 +18,6 @@ STATED: Final = 0.7
 STATED_SCORE: Final = 1.2
 BARE: Final = 0.48
 """Score of a bare text: just enough to be given where nothing is better."""
-NUMERIC: Final = frozenset({Kind.COUNT, Kind.NUMBER, Kind.PERCENT, Kind.MONEY})
 
 
 def stated_candidates(pool: Pool) -> Iterator[Candidate]:

@@ -24,12 +24,14 @@ OPENING_LINES: Final = 12
 LEAST_COVERAGE: Final = 0.35
 _RARE: Final = frozenset({Kind.EMAIL, Kind.PHONE, Kind.URL})
 TITLE: Final = re.compile(
-    r"\b(?:title|name) of (?:the|this) (?:document|paper|report|book|article|presentation|brochure|guide|study|manual)\b",
-    re.I,
+    r"\b(?:title|name) of (?:the|this) "
+    r"(?:document|paper|report|book|article|presentation|brochure|guide|study|manual)\b",
+    re.IGNORECASE,
 )
 _DOCUMENT_DATE: Final = re.compile(
-    r"\bdate of (?:the|this) (?:document|report|letter|paper|slide|presentation|filing)\b|\bdate\b.*\b(?:published|issued|released)\b",
-    re.I,
+    r"\bdate of (?:the|this) (?:document|report|letter|paper|slide|presentation|filing)\b"
+    r"|\bdate\b.*\b(?:published|issued|released)\b",
+    re.IGNORECASE,
 )
 AUTHORS: Final = re.compile(r"\bauthors?\b|\bwho (?:wrote|prepared|created|published)\b", re.IGNORECASE)
 _BY: Final = re.compile(r"^(?:(?:written|prepared|authored|edited|published)\s+)?by:?\s+(.+)$", re.IGNORECASE)

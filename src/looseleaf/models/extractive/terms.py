@@ -36,7 +36,8 @@ _DAY: Final = re.compile(
     rf"\b{_MONTHS}\s+(\d{{1,2}})\b|\b(\d{{1,2}})(?:st|nd|rd|th)?\s+{_MONTHS}\b", re.IGNORECASE
 )
 _PLACING: Final = re.compile(
-    r"\b(?:the|first|last|top) (\d{1,2}|two|three|four|five|six|seven|eight|nine|ten)\b|\b(first|last|top|second|third)\b",
+    r"\b(?:the|first|last|top) (\d{1,2}|two|three|four|five|six|seven|eight|nine|ten)\b"
+    r"|\b(first|last|top|second|third)\b",
     re.IGNORECASE,
 )
 _COMPANY: Final = re.compile(
@@ -49,8 +50,8 @@ _UNIT: Final = re.compile(
 )
 """The unit that an answer is asked in; it says nothing about where the answer stands."""
 _FOCUS: Final = re.compile(
-    r"\b(?:which|what|whose|how many|how much|number of|amount of|list(?: all)?(?: the)?|name(?: of)?(?: the)?|total)\s+"
-    r"(?:(?:is|are|was|were|of|the|a|an|all)\s+)*([^?,.;:]+)",
+    r"\b(?:which|what|whose|how many|how much|number of|amount of|list(?: all)?(?: the)?|name(?: of)?(?: the)?|total)"
+    r"\s+(?:(?:is|are|was|were|of|the|a|an|all)\s+)*([^?,.;:]+)",
     re.IGNORECASE,
 )
 _FOCUS_END: Final = frozenset(

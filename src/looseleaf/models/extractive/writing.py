@@ -28,12 +28,13 @@ def written(query: Query, found: Candidate) -> str:
     scale = number.scale if number.scale != 1.0 else found.scale
     if scale not in {1.0, query.form.scale} and query.form.scale != 1.0:
         value = value * scale / query.form.scale
-    digits = plain(value, query.form.decimals if number.unit != "%" else None)
+    decimals = 0 if query.form.integer else query.form.decimals
+    digits = plain(value, decimals if number.unit != "%" else None)
     return digits + "%" if number.unit == "%" else digits
 
 
 def formatted_date(text: str, pattern: str) -> str:
-    """A date in the question's own pattern (`YYYY-MM-DD`, `DD/MM/YYYY`, `YYYY-MM`); unchanged where it does not parse."""
+    """A date in the question's own pattern (`YYYY-MM-DD`, `DD/MM/YYYY`); unchanged where it does not parse."""
     parts = _date_parts(text)
     if parts is None:
         return text

@@ -1,0 +1,43 @@
+"""`Listing`: items found together, and what several ways to find them share."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+__all__ = ["HEAD", "LEAST_COVERAGE", "SHORT_ITEM", "Listing", "heads"]
+
+LEAST_COVERAGE: Final = 0.3
+"""Share of the question that a listing must cover to be looked at."""
+SHORT_ITEM: Final = 8
+"""Words of an item that names something rather than saying something about it."""
+HEAD_SHARE: Final = 0.7
+HEAD: Final = re.compile(r"^(.{2,60}?)(?:\s+\(|:\s|\s[–—-]\s|\.\s)")
+"""What an item names, before its explanation ("Name: …", "Name (…)")."""
+
+
+class Listing(msgspec.Struct, frozen=True):
+    """Items found together, with the page, the words that introduce them and their score."""
+
+    page: int
+    items: tuple[str, ...]
+    introduction: str
+    score: float
+    kind: str
+
+    @property
+    def evidence(self) -> str:
+        """Introduction and items as one statement."""
+        return f"{self.introduction.rstrip(':')}: {'; '.join(self.items)}"
+
+
+def heads(items: Sequence[str]) -> tuple[str, ...]:
+    """What each item names, without its explanation, where most items have one."""
+    matches = [HEAD.match(item) for item in items]
+    found = [match[1] if match and len(match[1].split()) <= SHORT_ITEM else None for match in matches]
+    if sum(head is not None for head in found) < HEAD_SHARE * len(items):
+        return tuple(items)
+    return tuple(head or item for head, item in zip(found, items, strict=True))

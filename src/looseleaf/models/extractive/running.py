@@ -1,0 +1,94 @@
+"""Listings inside sentences, below headings and in the label columns of tables."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from looseleaf.models.extractive.listing import LEAST_COVERAGE, Listing
+from looseleaf.models.extractive.page import Line, PageModel, Sentence
+from looseleaf.models.extractive.pool import Pool
+from looseleaf.models.extractive.table import read_tables
+from looseleaf.models.extractive.words import stem_set
+
+__all__ = ["inline", "labels", "subsections"]
+
+INLINE: Final = 0.85
+"""Factor for items inside a sentence, which are easily clauses."""
+LONGEST_ITEM: Final = 14
+"""Words of an item of a running sentence; a longer one is a clause."""
+
+_INTRODUCED: Final = re.compile(
+    r"\b(?:are|is|were|was|includ(?:e|es|ing)|such as|consists? (?:primarily |mainly )?of|compris(?:e|es|ing)|namely"
+    r"|following|between|by|of|for|contain(?:s|ing)?|offers?|as|have|has)\b:?|:"
+)
+_SEPARATOR: Final = re.compile(r",\s+(?:and|or|as well as)\s+|;\s+(?:and\s+)?|,\s+|\s+and\s+(?=[^,;]*$)")
+_COUNTED: Final = re.compile(r"(?:^|\s)\(?(?:\d{1,2}|[a-e]|i{1,3}|iv|v)\)\s")
+_NUMBERING: Final = re.compile(r"^((?:\d{1,2}|[A-Z]|[IVX]+)(?:\.\d{1,2})*\.?)\s+(?=[A-Z])")
+_ROMAN: Final = re.compile(r"[IVX]+")
+
+
+def subsections(pool: Pool, page: int, model: PageModel) -> Iterator[Listing]:
+    """Headings one level below a heading that the question names."""
+    numbered = [
+        (line, match)
+        for line in model.lines
+        if line.row is None and (match := _NUMBERING.match(line.text)) is not None
+    ]
+    for position, (line, match) in enumerate(numbered):
+        coverage = pool.coverage(line.stems)
+        if coverage < LEAST_COVERAGE or not pool.roots(line.stems):
+            continue
+        below = _children(match[1].rstrip("."), numbered[position + 1 :])
+        if len(below) >= 2:
+            yield Listing(page, tuple(below), line.text, coverage * pool.page_factor(page), "subsections")
+
+
+def _children(number: str, after: Sequence[tuple[Line, re.Match[str]]]) -> list[str]:
+    """Headings that are numbered below `number` ("3.1" under "3", "A" under "IV"), up to the next of its kind."""
+    found: list[str] = []
+    for line, match in after:
+        other = match[1].rstrip(".")
+        child = other.startswith(number + ".") and other.count(".") == number.count(".") + 1
+        lettered = _ROMAN.fullmatch(number) is not None and other == chr(ord("A") + len(found))
+        if child or lettered:
+            found.append(line.text[match.end() :].strip())
+        elif not other.startswith(number + "."):
+            break
+    return found
+
+
+def inline(pool: Pool, page: int, model: PageModel, sentence: Sentence) -> Iterator[Listing]:
+    """Items of an enumeration inside a sentence that covers the question."""
+    if "," not in sentence.text and ";" not in sentence.text and " and " not in sentence.text:
+        return
+    coverage = pool.coverage(sentence.stems, stem_set(model.heading(sentence.line)))
+    if coverage < LEAST_COVERAGE:
+        return
+    for match in _INTRODUCED.finditer(sentence.text):
+        before, after = sentence.text[: match.start()], sentence.text[match.end() :].strip().rstrip(".")
+        items = _items(after)
+        if len(items) >= 2 and sentence.whole and pool.coverage(stem_set(before)) > 0:
+            share = pool.coverage(stem_set(before)) / max(coverage, 0.01)
+            score = INLINE * coverage * (0.5 + 0.5 * min(share, 1.0)) * pool.page_factor(page)
+            yield Listing(page, tuple(items), before.strip(), score, "inline")
+
+
+def _items(text: str) -> list[str]:
+    """The parts of "A, B and C"; empty if they are clauses rather than items."""
+    parts = [_COUNTED.sub("", part).strip(" .;:,") for part in _SEPARATOR.split(text)]
+    parts = [part for part in parts if part]
+    if any(len(part.split()) > LONGEST_ITEM for part in parts):
+        return []
+    return [re.sub(r"^(?:and|or|the|a|an)\s+", "", part) for part in parts]
+
+
+def labels(pool: Pool, page: int, text: str) -> Iterator[Listing]:
+    """The label column of a table whose header names what is asked for."""
+    for table in read_tables(text):
+        header = stem_set(table.header[0])
+        if header and header & set(pool.focus):
+            items = tuple(row.label for row in table.rows)
+            score = pool.coverage(header, table.stems) * pool.page_factor(page)
+            yield Listing(page, items, f"{table.caption} {table.header[0]}".strip(), score, "labels")

@@ -1,0 +1,150 @@
+"""Listings whose items stand on lines of their own: bullets, numbers, short lines, questions, heads of paragraphs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from looseleaf.models.extractive.listing import HEAD, LEAST_COVERAGE, SHORT_ITEM, Listing, heads
+from looseleaf.models.extractive.page import Line, PageModel
+from looseleaf.models.extractive.pool import Pool
+from looseleaf.models.extractive.words import stem, stem_set
+
+__all__ = ["marked", "named", "plain", "questions"]
+
+MOST_ITEMS: Final = 40
+MOST_PLAIN: Final = 15
+PLAIN: Final = 0.9
+"""Factor for items without a mark."""
+LEAST_PLAIN: Final = 0.45
+UNDER_HEADING: Final = 0.9
+"""Factor for items that only their heading introduces."""
+QUESTION_LIST: Final = 0.5
+QUESTIONS: Final = frozenset([stem("question"), stem("questions")])
+
+_MARKER: Final = re.compile(
+    r"^\s*(?:[•●▪■◦‣▶►○◆❖✓✔➢§·\ue000-\uf8ff]|[-–*]\s|o\s|\(?\d{1,2}[.)]|\(?[a-z][.)]|step\s+\d+[:.]?|\d{1,2}\s)\s*",
+    re.IGNORECASE,
+)
+_LEADER: Final = re.compile(r"(?:\t|\s{2,}|\s?\.{3,})\s*\d+$")
+"""The page number at the end of a line of contents."""
+
+
+def marked(pool: Pool, page: int, model: PageModel) -> Iterator[Listing]:
+    """Runs of bullets or numbers under the lines that introduce them."""
+    lines = model.lines
+    start = 0
+    while start < len(lines):
+        if lines[start].kind not in {"bullet", "numbered"}:
+            start += 1
+            continue
+        items, end = _run(lines, start)
+        if 2 <= len(items) <= MOST_ITEMS:
+            above = _introduction(lines, start)
+            heading = stem_set(model.heading(max(start - 1, 0)))
+            coverage = max(
+                pool.coverage(stem_set(above), heading), UNDER_HEADING * pool.coverage(heading, model.stems)
+            )
+            introduction = (
+                above
+                if pool.roots(stem_set(above))
+                else f"{model.heading(max(start - 1, 0))} {above}".strip()
+            )
+            yield Listing(page, heads(items), introduction, coverage * pool.page_factor(page), "marked")
+        start = end
+
+
+def _run(lines: tuple[Line, ...], start: int) -> tuple[list[str], int]:
+    """Items from line `start` on; a line without a marker that starts small continues the item above."""
+    kind = lines[start].kind
+    items: list[str] = []
+    index = start
+    while index < len(lines):
+        line = lines[index]
+        if line.kind == kind and _MARKER.match(line.text):
+            items.append(_LEADER.sub("", _MARKER.sub("", line.text)).strip())
+        elif (
+            items
+            and line.kind == "text"
+            and line.row is None
+            and (not line.text[0].isupper() or items[-1][-1:] in ",-")
+        ):
+            items[-1] = f"{items[-1]} {line.text}"
+        else:
+            break
+        index += 1
+    return items, index
+
+
+def _introduction(lines: tuple[Line, ...], start: int) -> str:
+    """The line above the first item, with the one before it where that is the same sentence."""
+    if not start or lines[start - 1].kind in {"bullet", "numbered"}:
+        return ""
+    line = lines[start - 1]
+    before = lines[start - 2] if start > 1 else None
+    same = (
+        before is not None and before.kind == "text" and before.text[-1] not in ".:?!" and line.kind == "text"
+    )
+    return f"{before.text} {line.text}" if before is not None and same else line.text
+
+
+def plain(pool: Pool, page: int, model: PageModel) -> Iterator[Listing]:
+    """Short lines without any mark under a heading that covers the question."""
+    lines = model.lines
+    for line in lines:
+        coverage = (
+            pool.coverage(line.stems)
+            if line.kind in {"heading", "text"} and len(line.text.split()) <= SHORT_ITEM
+            else 0.0
+        )
+        if coverage < LEAST_PLAIN:
+            continue
+        items: list[str] = []
+        for below in lines[line.index + 1 :]:
+            if not _is_short_item(below) or (pool.query.wanted and len(items) == pool.query.wanted):
+                break
+            items.append(below.text)
+        if 2 <= len(items) <= MOST_PLAIN:
+            yield Listing(page, tuple(items), line.text, PLAIN * coverage * pool.page_factor(page), "plain")
+
+
+def questions(pool: Pool, page: int, model: PageModel) -> Iterator[Listing]:
+    """Lines that are questions, where questions are asked for."""
+    if not set(pool.focus) & QUESTIONS:
+        return
+    lines = (line.text.split("\t")[0] for line in model.lines)
+    items = tuple(dict.fromkeys(text for text in lines if text.endswith("?") and len(text.split()) > 2))
+    if len(items) > 1:
+        score = QUESTION_LIST + 0.4 * pool.coverage(model.stems) * pool.page_factor(page)
+        yield Listing(page, items, model.lines[0].text, score, "questions")
+
+
+def _is_short_item(line: Line) -> bool:
+    words = line.text.split()
+    return (
+        line.kind in {"heading", "text"}
+        and len(words) <= SHORT_ITEM
+        and line.text[0].isupper()
+        and line.text[-1] not in ".:,;"
+        and "\t" not in line.text
+    )
+
+
+def named(pool: Pool, page: int, model: PageModel) -> Iterator[Listing]:
+    """Heads of paragraphs that start with a name and a colon or dash, under one heading."""
+    by_heading: dict[int, list[str]] = {}
+    for sentence in model.sentences:
+        match = HEAD.match(sentence.text)
+        if (
+            match
+            and match[0].rstrip()[-1] in ":–—-"
+            and len(match[1].split()) <= SHORT_ITEM
+            and match[1][0].isupper()
+        ):
+            by_heading.setdefault(model.headings[sentence.line], []).append(match[1])
+    for heading, items in by_heading.items():
+        text = model.lines[heading].text if heading >= 0 else ""
+        coverage = pool.coverage(stem_set(text))
+        if 2 <= len(items) <= MOST_PLAIN and coverage >= LEAST_COVERAGE:
+            yield Listing(page, tuple(items), text, PLAIN * coverage * pool.page_factor(page), "named")
