@@ -174,7 +174,7 @@ def test_6_variables_of_the_pipeline():
 def test_7_extraction_needs_both_tags(text):
     recorded = official_pipeline(text, "Fail to extract", "String")
     assert (recorded.prediction, recorded.value, recorded.written) == ("Fail to extract", 0.0, True)
-    with pytest.raises(ValueError, match="_answer>|_format>"):
+    with pytest.raises(ValueError, match=r"_answer>|_format>"):
         longdocurl.parse_extraction(text or "")
 
 

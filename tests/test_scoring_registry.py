@@ -12,7 +12,10 @@ from looseleaf.question import Question
 from looseleaf.score import Score, Unscored
 from looseleaf.scoring import SCORERS, THRESHOLDS, JudgeScorer, Scorer, binarise, default_scorer, get_scorer
 
-EXTRACTED = "Extracted answer: {0}\nAnswer format: x\n<concise_answer>{0}</concise_answer><answer_format>x</answer_format>"
+EXTRACTED = (
+    "Extracted answer: {0}\nAnswer format: x\n"
+    "<concise_answer>{0}</concise_answer><answer_format>x</answer_format>"
+)
 
 
 def question(*references, answer_format="Str") -> Question:
@@ -141,7 +144,7 @@ def test_thresholds(value, over_zero, half, one):
 
 
 def test_unknown_threshold():
-    with pytest.raises(ConfigError, match="no threshold '>1'; use one of >0, >=0.5, =1"):
+    with pytest.raises(ConfigError, match=r"no threshold '>1'; use one of >0, >=0\.5, =1"):
         binarise(1.0, ">1")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from math import isclose
+from math import isclose, isfinite
 from typing import Final, NamedTuple, TypeVar
 
 from looseleaf.scoring.matching import drop_parentheses
@@ -32,6 +32,8 @@ _SCALES: Final = {
     "tn": 1e12,
     "trillion": 1e12,
 }
+MOST_SCALE: Final = max(_SCALES.values())
+
 _CURRENCIES: Final = {
     "$": "usd",
     "us$": "usd",
@@ -122,6 +124,8 @@ def parse_quantity(text: str) -> Quantity | None:
         return None
     digits = match["number"].replace(",", "")
     number = float(match["sign"].replace("+", "") + digits.lstrip("+") + (match["exponent"] or ""))
+    if not isfinite(number * MOST_SCALE):
+        return None
     return Quantity(
         number=number,
         decimals=len(digits.partition(".")[2]),

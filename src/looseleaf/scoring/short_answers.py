@@ -38,6 +38,10 @@ LONGEST_REFUSAL: Final = 80
 """No refusal is longer than this, in characters, whatever is wrapped around it."""
 
 
+LONGEST_LIST: Final = 50_000
+"""Longer texts are not split into items, in characters; no answer lists that much."""
+
+
 def plain(text: str) -> str:
     """The text with compatibility forms, case, dashes, quotation marks and whitespace made alike (NFKC, casefold)."""
     text = unicodedata.normalize("NFKC", text.translate(_SAME_LOOKS)).casefold()
@@ -68,6 +72,8 @@ def split_items(text: str) -> list[str]:
     a part and closes only before a comma or the end, so that an apostrophe inside does no harm. "100,200" is one number
     where other commas have a space behind them, and two where none has.
     """
+    if len(text) > LONGEST_LIST:
+        return [text]
     marks = _MARKS_OR_SPACED if ", " in text else _MARKS
     items: list[str] = []
     position = 0
