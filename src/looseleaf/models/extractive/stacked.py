@@ -15,12 +15,14 @@ __all__ = ["marked", "named", "plain", "questions"]
 
 MOST_ITEMS: Final = 40
 MOST_PLAIN: Final = 15
+MARKED: Final = 1.15
+"""Factor for items with bullets or numbers: they are a list beyond doubt."""
 PLAIN: Final = 0.9
 """Factor for items without a mark."""
 LEAST_PLAIN: Final = 0.45
 UNDER_HEADING: Final = 0.9
 """Factor for items that only their heading introduces."""
-QUESTION_LIST: Final = 0.5
+QUESTION_LIST: Final = 0.6
 QUESTIONS: Final = frozenset([stem("question"), stem("questions")])
 
 _MARKER: Final = re.compile(
@@ -51,7 +53,9 @@ def marked(pool: Pool, page: int, model: PageModel) -> Iterator[Listing]:
                 if pool.roots(stem_set(above))
                 else f"{model.heading(max(start - 1, 0))} {above}".strip()
             )
-            yield Listing(page, heads(items), introduction, coverage * pool.page_factor(page), "marked")
+            yield Listing(
+                page, heads(items), introduction, MARKED * coverage * pool.page_factor(page), "marked"
+            )
         start = end
 
 

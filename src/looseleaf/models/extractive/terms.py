@@ -35,11 +35,10 @@ _MONTH: Final = re.compile(rf"(?!may\b){_MONTHS}", re.IGNORECASE)
 _DAY: Final = re.compile(
     rf"\b{_MONTHS}\s+(\d{{1,2}})\b|\b(\d{{1,2}})(?:st|nd|rd|th)?\s+{_MONTHS}\b", re.IGNORECASE
 )
-_PLACING: Final = re.compile(
-    r"\b(?:the|first|last|top) (\d{1,2}|two|three|four|five|six|seven|eight|nine|ten)\b"
-    r"|\b(first|last|top|second|third)\b",
-    re.IGNORECASE,
+_COUNTED: Final = re.compile(
+    r"\b(?:the|first|last|top) (\d{1,2}|two|three|four|five|six|seven|eight|nine|ten)\b", re.IGNORECASE
 )
+_PLACES: Final = ("first", "last", "top", "second", "third")
 _COMPANY: Final = re.compile(
     r"(?:[A-Z][\w&'’-]*,? )+(?:Inc|Corp|Corporation|Ltd|LLC|plc|PLC|AG|SE|Co|Company)\b\.?"
 )
@@ -86,7 +85,8 @@ def terms_of(text: str, names: tuple[str, ...]) -> dict[str, float]:
 def _light_words(text: str) -> dict[str, float]:
     """Words that only place things: numbers of figures, places in a list, days and months."""
     light = {match[2].lower(): GENERIC_WEIGHT for match in LABEL.finditer(text)}
-    for pattern, weight in ((_PLACING, GENERIC_WEIGHT), (_DAY, DATE_WEIGHT)):
+    light |= dict.fromkeys(_PLACES, GENERIC_WEIGHT)
+    for pattern, weight in ((_COUNTED, GENERIC_WEIGHT), (_DAY, DATE_WEIGHT)):
         light |= {word.lower(): weight for match in pattern.finditer(text) for word in match.groups() if word}
     return light
 
