@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 from PIL import Image
 
+from conftest import OwnSet
+from looseleaf.document import PageStore
 from looseleaf.errors import ConfigError
 from looseleaf.models.chat.canary import HEIGHT, WIDTH, Canary, blank_page
 from looseleaf.models.chat.estimate import RunPlan, estimate, looks_of
@@ -372,3 +374,39 @@ def test_a_blank_page_is_heavy_and_still_a_picture() -> None:
     with Image.open(io.BytesIO(data)) as opened:
         opened.load()
         assert opened.size == (64, 64)
+
+
+# -- a configured run ------------------------------------------------------------------------------------------
+
+
+def test_preflight_of_a_run_measures_its_documents_and_counts_what_is_left(
+    code: dict[str, str], own_set: OwnSet, store: PageStore, tmp_path: Path
+) -> None:
+    import msgspec
+
+    from looseleaf.runner.config import DataConfig, RunConfig, ScoreConfig
+    from looseleaf.runner.execute import execute
+    from looseleaf.runner.preflight import preflight_run
+
+    with StubServer(Model(code)) as stub:
+        chat = RoleSpec.parse(f"openai:{MODEL}", base_url=stub.base_url)
+        config = RunConfig(
+            data=DataConfig(benchmark=str(own_set.questions), path=str(own_set.docs)),
+            policy=chat,
+            protocol=named_protocol("direct"),
+            samples=2,
+        )
+        report = preflight_run(config, ScoreConfig(readers=(chat, chat), extractor=chat), store=store)
+        assert [role.role for role in report.roles] == ["policy", "reader", "reader", "extractor"]
+        policy = report.roles[0]
+        assert policy.load.most_images == 4, "the documents have four pages each"
+        assert policy.load.calls == 2 * len(own_set.rows)
+        assert (
+            preflight_run(
+                msgspec.structs.replace(config, policy=RoleSpec.parse("embedded")), store=store
+            ).calls
+            == 0
+        )
+        run = execute(msgspec.structs.replace(config, limit=3), tmp_path / "run", store=store).run
+        rest = preflight_run(config, run=run, store=store)
+        assert rest.calls == 2 * (len(own_set.rows) - 3)
