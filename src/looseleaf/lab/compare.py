@@ -19,6 +19,7 @@ from looseleaf.lab.compare_settings import (
 )
 from looseleaf.lab.ledgers import chosen_ledgers
 from looseleaf.metrics import METRICS, Metric, Ratio, Row
+from looseleaf.metrics.sources import source_category, source_names
 from looseleaf.metrics.stored import stored_rows
 from looseleaf.runstore import Run
 from looseleaf.statistics import (
@@ -221,7 +222,12 @@ Labels = Callable[[PairedQuestion], Iterable[str]]
 SLICES: tuple[tuple[str, bool, Labels], ...] = (
     ("document type", False, lambda pair: [pair.question.doc_type or NO_LABEL]),
     ("answer format", False, lambda pair: [pair.question.answer_format or NO_LABEL]),
-    ("evidence source", True, lambda pair: pair.question.sources or [NO_LABEL]),
+    (
+        "evidence source, the paper's exclusive categories",
+        False,
+        lambda pair: [source_category(pair.question)],
+    ),
+    ("evidence source, every label", True, lambda pair: source_names(pair.question)),
 )
 """Ways to cut the questions: name, whether lines overlap, labels of a question."""
 

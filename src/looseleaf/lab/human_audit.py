@@ -137,7 +137,7 @@ def allocate(sizes: Mapping[str, int], n: int) -> dict[str, int]:
     counts = {name: min(FEWEST_DRAWN, size) for name, size in sizes.items()}
     if n > sum(sizes.values()):
         raise ConfigError(
-            f"There are only {sum(sizes.values())} rows that can be labelled; draw -n fewer than {n}."
+            f"Only {sum(sizes.values())} rows can be labelled and not {n}; draw fewer with -n."
         )
     if n < sum(counts.values()):
         raise ConfigError(

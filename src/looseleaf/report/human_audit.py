@@ -67,8 +67,7 @@ def _cells(estimate: Estimate) -> tuple[str, ...]:
     ends = estimate.interval
     if estimate.value is None or ends is None:
         return NOTHING, NOTHING, _percent(estimate.judged), NOTHING, NOTHING
-    n = estimate.labelled * estimate.base
-    low, high = wilson_interval(estimate.value * n, n)
+    low, high = _of_a_simple_sample(estimate, estimate.value)
     return (
         _percent(estimate.value),
         f"{_percent(ends.low)} – {_percent(ends.high)}",
@@ -76,6 +75,13 @@ def _cells(estimate: Estimate) -> tuple[str, ...]:
         _percent((ends.high - ends.low) / 2),
         _percent((high - low) / 2),
     )
+
+
+def _of_a_simple_sample(estimate: Estimate, value: float) -> tuple[float, float]:
+    """Wilson, with n enlarged because the run's rows are finite."""
+    undrawn = 1 - estimate.labelled / estimate.rows
+    n = estimate.labelled * estimate.base
+    return wilson_interval(value * n / undrawn, n / undrawn) if undrawn > 0 else (value, value)
 
 
 def _percent(value: float | None) -> str:

@@ -95,10 +95,11 @@ def stratified_ratio(
     Var = Σ_s W_s² (1 − n_s/N_s) s_s² / n_s with s_s² of the linearised residuals, over the squared denominator; for a
     plain rate the denominator is 1 on every row and nothing needs linearising.
 
-    A stratum whose residuals do not vary has s² = 0, which does not say that none of its other rows differs: the
-    Wilson bound of 0 in n_s (with n_s enlarged for the finite stratum), times the furthest that an undrawn row could
-    lie from the drawn ones, is added in quadrature on the side where it could lie (as in Zou and Donner 2008, Stat.
-    Med. 27, 1693–1702, who combine limits of independent parts in this way).
+    A stratum whose residuals do not vary has s² = 0, which does not say that none of its other rows differs. All such
+    strata together get the Wilson bound of 0 in n, where n is the effective size of their labels under the weights
+    W_s times the furthest that an undrawn row could lie from the drawn ones (Kish 1965, Survey Sampling, §11.7), each
+    n_s enlarged for the finite stratum. The bound is added in quadrature on the side where rows could lie (Zou and
+    Donner 2008, Stat. Med. 27, 1693–1702, combine limits of independent parts in this way).
 
     Args:
         strata: by name; every one must be labelled.
@@ -135,8 +136,12 @@ def _with_value(
     parts = [_Part(stratum, theta, stratum.size / estimate.rows / float(total[1])) for stratum in strata]
     z = normal_quantile(0.5 + level / 2)
     variance = sum(part.variance for part in parts)
-    reaches = [part.reach(outcomes, level) for part in parts]
-    down, up = (math.sqrt(z * z * variance + sum(reach[side] ** 2 for reach in reaches)) for side in (0, 1))
+    reaches = [part.reach(outcomes) for part in parts if part.silent]
+    sizes = [part.effective_labels for part in parts if part.silent]
+    down, up = (
+        math.hypot(z * math.sqrt(variance), _silent_bound([reach[side] for reach in reaches], sizes, level))
+        for side in (0, 1)
+    )
     ends = Interval(max(0.0, theta - down), min(1.0, theta + up), "stratified difference", estimate.labelled)
     return msgspec.structs.replace(
         estimate,
@@ -145,6 +150,15 @@ def _with_value(
         interval=ends,
         silent_strata=sum(part.silent for part in parts),
     )
+
+
+def _silent_bound(reaches: Sequence[float], labels: Sequence[float], level: float) -> float:
+    """How far rows that were not drawn could take θ̂, where every label of these strata says the same."""
+    total = sum(reaches)
+    if total <= 0:
+        return 0.0
+    effective = total**2 / sum(reach**2 / n for reach, n in zip(reaches, labels, strict=True))
+    return total * wilson_interval(0, effective, level)[1]
 
 
 class _Part:
@@ -168,14 +182,18 @@ class _Part:
         """W_s² (1 − n_s/N_s) s_s² / n_s, over the squared denominator."""
         return self._weight**2 * self._undrawn * self._spread / self._stratum.labelled
 
-    def reach(self, outcomes: Sequence[tuple[float, float]], level: float) -> tuple[float, float]:
-        """How far the undrawn rows of a silent stratum could take θ̂ down and up."""
-        if not self.silent:
-            return 0.0, 0.0
+    @property
+    def effective_labels(self) -> float:
+        """n_s, enlarged because the stratum is finite."""
+        return self._stratum.labelled / self._undrawn
+
+    def reach(self, outcomes: Sequence[tuple[float, float]]) -> tuple[float, float]:
+        """How far θ̂ would go down and up if every row lay as far from the drawn ones as a label can put it."""
         possible = [x - self._theta * y for x, y in outcomes]
         seen = self._stratum.human[:, 0] - self._theta * self._stratum.human[:, 1]
-        bound = self._weight * wilson_interval(0, self._stratum.labelled / self._undrawn, level)[1]
-        return bound * (float(seen.max()) - min(possible)), bound * (max(possible) - float(seen.min()))
+        return self._weight * (float(seen.max()) - min(possible)), self._weight * (
+            max(possible) - float(seen.min())
+        )
 
 
 SILENCE = 1e-18
