@@ -158,7 +158,7 @@ def test_second_run_reads_and_renders_nothing(tmp_path: Path) -> None:
     with PageStore(tmp_path / "cache") as second:
         assert use(second) == fresh
         assert (second.documents_opened, second.pages_extracted, second.pages_rendered) == (0, 0, 0)
-        assert second._worker is None
+        assert second._pages.idle == ()
 
 
 def test_cache_goes_by_content_not_by_name(tmp_path: Path, store: PageStore) -> None:
@@ -176,7 +176,7 @@ def test_damaged_cache_file_is_a_miss(tmp_path: Path, damage: str) -> None:
     path = write(tmp_path / "a.pdf", make.text_pdf("text of the page"))
     with PageStore(tmp_path / "cache") as store:
         image = Document.open(path, store=store).image(1)
-    files = [file for file in (tmp_path / "cache").rglob("*") if file.is_file()]
+    files = [file for file in (tmp_path / "cache").rglob("*.msgpack") if file.is_file()]
     assert len(files) == 2
     for file in files:
         content = bytearray(file.read_bytes())
@@ -250,6 +250,26 @@ print(hash(document.texts() + tuple(document.image(page, dpi=40).jpeg for page i
     assert not list((tmp_path / "cache").rglob(".part-*"))
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="names of files are bytes on Linux")
+def test_name_that_is_not_text(tmp_path: Path, store: PageStore) -> None:
+    path = write(
+        Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9.pdf")), make.text_pdf("read all the same")
+    )
+    document = Document.open(path, store=store)
+    assert (document.text(1), document.doc_id) == ("read all the same", "caf\ufffd.pdf")
+    assert document.image(1, dpi=20).width == 170
+    with pytest.raises(DocumentError) as caught:
+        document.text(2)
+    assert str(caught.value).encode().endswith(b"caf\xef\xbf\xbd.pdf has no page 2; its pages are 1 to 1.")
+    for bad in (b"/b\xe9d.pdf", b"/m\xe9ssing.pdf"):
+        path = Path(os.fsdecode(os.fsencode(tmp_path) + bad))
+        if b"m" not in bad:
+            write(path, make.truncated())
+        with pytest.raises(DocumentError) as caught:
+            Document.open(path, store=store)
+        assert str(caught.value).encode()
+
+
 def test_file_that_changed_since_it_was_opened_is_refused(tmp_path: Path, store: PageStore) -> None:
     path = write(tmp_path / "a.pdf", make.text_pdf("before"))
     document = Document.open(path, store=store)
@@ -275,7 +295,7 @@ def test_worker_needs_no_main_guard_and_ends_with_its_parent(tmp_path: Path) -> 
 import sys
 from looseleaf.document import Document, default_store
 document = Document.open(sys.argv[1])
-print(document.text(1), document.image(1).width, default_store()._worker._process.pid)
+print(document.text(1), document.image(1).width, default_store()._pages.idle[0]._process.pid)
 """
     script = write(tmp_path / "script.py", code.encode())
     text, width, pid = run_python(code, tmp_path / "one", str(path)).split()
@@ -310,7 +330,7 @@ def test_worker_ends_when_its_parent_is_killed(tmp_path: Path) -> None:
 import sys, time
 from looseleaf.document import Document, default_store
 Document.open(sys.argv[1])
-print(default_store()._worker._process.pid, flush=True)
+print(default_store()._pages.idle[0]._process.pid, flush=True)
 time.sleep(60)
 """
     environment = os.environ | {"LOOSELEAF_CACHE": str(tmp_path / "cache")}
@@ -326,17 +346,16 @@ time.sleep(60)
 def test_store_that_is_dropped_leaves_no_worker(tmp_path: Path) -> None:
     store = PageStore(tmp_path / "cache")
     Document.open(write(tmp_path / "a.pdf", make.text_pdf("x")), store=store)
-    assert store._worker
-    process = store._worker._process
+    process = store._pages.idle[0]._process
     del store
     assert process.wait(5) != 0
 
 
 def test_worker_that_died_between_requests_is_replaced(tmp_path: Path, store: PageStore) -> None:
     document = Document.open(write(tmp_path / "a.pdf", make.text_pdf("x")), store=store)
-    assert store._worker
-    store._worker._process.kill()
-    store._worker._process.wait()
+    process = store._pages.idle[0]._process
+    process.kill()
+    process.wait()
     assert document.image(1).width == 1224
 
 
@@ -387,12 +406,12 @@ def test_forked_child_starts_its_own_worker(tmp_path: Path) -> None:
 import os, sys
 from looseleaf.document import Document, default_store
 document = Document.open(sys.argv[1])
-mine = default_store()._worker._process.pid
+mine = default_store()._pages.idle[0]._process.pid
 child = os.fork()
 if child == 0:
-    ok = default_store()._worker is None and document.image(1, dpi=30).width == 255
-    os._exit(0 if ok and default_store()._worker._process.pid != mine else 1)
-print(os.waitpid(child, 0)[1], document.image(1, dpi=40).width, default_store()._worker._process.pid == mine)
+    ok = default_store()._pages.idle == () and document.image(1, dpi=30).width == 255
+    os._exit(0 if ok and default_store()._pages.idle[0]._process.pid != mine else 1)
+print(os.waitpid(child, 0)[1], document.image(1, dpi=40).width, default_store()._pages.idle[0]._process.pid == mine)
 """
     assert run_python(code, tmp_path / "cache", str(path)) == "0 340 True\n"
 
@@ -542,11 +561,10 @@ def test_worker_that_cannot_start_says_so(
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
 def test_worker_leaves_interrupts_to_its_parent(tmp_path: Path, store: PageStore) -> None:
     document = Document.open(write(tmp_path / "a.pdf", make.text_pdf("x")), store=store)
-    assert store._worker
-    before = store._worker._process
+    before = store._pages.idle[0]._process
     before.send_signal(signal.SIGINT)
     assert document.image(1).width == 1224
-    assert store._worker._process is before
+    assert store._pages.idle[0]._process is before
 
 
 # --- page images ----------------------------------------------------------------------------------------

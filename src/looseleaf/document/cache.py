@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import sys
@@ -9,7 +10,16 @@ import tempfile
 import threading
 import zlib
 from collections import OrderedDict
+from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO, TypeVar
+
+import msgspec
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 __all__ = ["Cache", "default_root"]
 
@@ -17,6 +27,11 @@ MEMORY_BYTES = 64 << 20
 """Bound of the cache that is kept in memory where no folder can be written."""
 
 _CHECKSUM_BYTES = 4
+
+_LOCKS = 4096
+"""Number of lock files; two keys that share one only wait for each other."""
+
+T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
 
@@ -58,6 +73,7 @@ class Cache:
         self._writable = root is not None
         self._memory: OrderedDict[str, bytes] = OrderedDict()
         self._lock = threading.Lock()
+        self._locks = [threading.Lock() for _ in range(_LOCKS)]
         if root is None:
             _log.warning("There is no home directory for the cache; set LOOSELEAF_CACHE to a folder.")
 
@@ -73,6 +89,14 @@ class Cache:
             return None
         value = stored[_CHECKSUM_BYTES:]
         return value if stored[:_CHECKSUM_BYTES] == _checksum(value) else None
+
+    def decoded(self, key: str, kind: type[T]) -> T | None:
+        """The value as MessagePack of this type, or `None` where there is none of this shape."""
+        value = self.get(key)
+        try:
+            return None if value is None else msgspec.msgpack.decode(value, type=kind)
+        except msgspec.MsgspecError:
+            return None
 
     def put(self, key: str, value: bytes) -> None:
         """Keep a value."""
@@ -91,9 +115,29 @@ class Cache:
             while len(self._memory) > 1 and sum(map(len, self._memory.values())) > MEMORY_BYTES:
                 self._memory.popitem(last=False)
 
+    @contextlib.contextmanager
+    def lock(self, key: str, *, wait: bool = True) -> Iterator[bool]:
+        """Hold what is computed for `key` against all other threads and processes; yields whether it is held.
+
+        The operating system lets go when a process is killed. Keys share a fixed number of lock files, as
+        removing one safely would need a lock. Where files cannot be locked, only threads keep apart.
+
+        Args:
+            key: what is about to be computed.
+            wait: wait for whoever holds it; else yield `False` at once.
+        """
+        number = zlib.crc32(key.encode()) % _LOCKS
+        with _thread_lock(self._locks[number], wait) as held:
+            if not held or not self._writable or self.root is None:
+                yield held
+                return
+            with _file_lock(self.root / "locks" / f"{number:03x}", wait) as locked:
+                yield locked
+
     def after_fork(self) -> None:
         """In a forked child: a thread of the parent may have held the lock."""
         self._lock = threading.Lock()
+        self._locks = [threading.Lock() for _ in range(_LOCKS)]
 
     def _give_up(self, root: Path, why: str) -> None:
         self._writable = False
@@ -103,6 +147,51 @@ class Cache:
             root,
             why,
         )
+
+
+@contextlib.contextmanager
+def _thread_lock(lock: threading.Lock, wait: bool) -> Iterator[bool]:
+    held = lock.acquire(blocking=wait)
+    try:
+        yield held
+    finally:
+        if held:
+            lock.release()
+
+
+@contextlib.contextmanager
+def _file_lock(path: Path, wait: bool) -> Iterator[bool]:
+    try:
+        file = _open_locked(path, wait)
+    except BlockingIOError:
+        yield False
+        return
+    with file or contextlib.nullcontext():
+        yield True
+
+
+def _open_locked(path: Path, wait: bool) -> BinaryIO | None:
+    """A lock file that this process holds until it is closed; `None` where there are no such locks.
+
+    Raises:
+        BlockingIOError: somebody else holds it, and `wait` is false.
+    """
+    if fcntl is None:
+        return None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file = path.open("ab")
+    except OSError:  # not writable: `put` will say so
+        return None
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except BlockingIOError:
+        file.close()
+        raise
+    except OSError:  # a file system without locks
+        file.close()
+        return None
+    return file
 
 
 def _checksum(value: bytes) -> bytes:

@@ -9,13 +9,12 @@ from pathlib import Path
 from ..errors import ConfigError, DocumentError
 from .facts import DEFAULT_DPI, DocumentFacts, PageFacts, PageImage, RenderSettings
 from .limits import MAX_PIXELS
+from .names import printable
+from .ocr import has_text_layer, ocr_engine
 from .source import FirstIndex, Source, find_source
-from .store import PageStore, default_store
+from .store import PageStore, Progress, default_store
 
-__all__ = ["MAX_DPI", "MIN_TEXT_CHARACTERS", "Document"]
-
-MIN_TEXT_CHARACTERS = 20
-"""Characters from which a page counts as having a text layer; 23 % of real benchmark pages have fewer."""
+__all__ = ["MAX_DPI", "Document"]
 
 MAX_DPI = 1200
 """Highest render resolution; `MAX_PIXELS` and `MAX_SIDE` bind earlier on all but the smallest pages."""
@@ -34,6 +33,7 @@ class Document:
             `"<page>:<sha256 of the image file>"` in page order.
         page_count: number of pages.
         labels: printed page labels; `labels[i]` is page `i + 1`, whose number stands in for a missing label.
+        ocr: name and version of the OCR engine that read what has no text layer; `None` without OCR.
     """
 
     doc_id: str
@@ -41,6 +41,7 @@ class Document:
     sha256: str
     page_count: int
     labels: tuple[str, ...]
+    ocr: str | None
     _source: Source
     _facts: DocumentFacts
     _store: PageStore
@@ -53,6 +54,8 @@ class Document:
         store: PageStore | None = None,
         doc_id: str | None = None,
         first_index: FirstIndex = "auto",
+        ocr: bool | None = None,
+        progress: Progress | None = None,
     ) -> Document:
         """Open a document and read the text, labels and sizes of its pages, or take them from the cache.
 
@@ -63,34 +66,42 @@ class Document:
             doc_id: name of the document; default the name of the file or folder.
             first_index: number of the first page in the names of a folder's images; `"auto"` takes 1 if the
                 smallest is 1, and 0 otherwise.
+            ocr: read pages without a text layer, and pictures without text, by OCR; about two seconds of
+                processor time a page, once. Default: what the store says, which is no.
+            progress: called with (finished, all) after each page that OCR has looked at.
 
         Raises:
             DocumentError: there is no usable document there.
+            ConfigError: OCR was asked for and is not installed.
         """
         path = Path(path)
         store = store or default_store()
         source = find_source(path, first_index)
-        facts = store.facts(source, str(path))
+        ocr = store.ocr if ocr is None else ocr
+        facts = store.facts(source, printable(path), ocr=ocr, progress=progress)
         labels = tuple(label or str(page) for page, label in enumerate(facts.labels, start=1))
-        name = doc_id or path.name
-        return cls(name, path, source.sha256, len(facts.pages), labels, source, facts, store)
+        name = doc_id or printable(path.name)
+        engine = ocr_engine() if ocr else None
+        return cls(name, path, source.sha256, len(facts.pages), labels, engine, source, facts, store)
 
     def __repr__(self) -> str:
         return f"Document({self.doc_id!r}, {self.page_count} pages, sha256 {self.sha256[:8]}…)"
 
     def text(self, page: int) -> str:
-        """Text layer of a page, one line a line or table row; empty where it has none.
+        """Text of a page, one line a line or table row; empty where it has none.
+
+        It is the text layer, and with OCR also what OCR has read (see `ocr_pages`).
 
         Raises:
             DocumentError: there is no such page, or its text cannot be read.
         """
         facts = self._page(page)
         if facts.problem:
-            raise DocumentError(f"Page {page} of {self.path} {facts.problem}.")
+            raise DocumentError(f"Page {page} of {printable(self.path)} {facts.problem}.")
         return facts.text
 
     def texts(self) -> tuple[str, ...]:
-        """Text layers of all pages; empty for a page whose text cannot be read (see `unreadable`)."""
+        """Texts of all pages; empty for a page whose text cannot be read (see `unreadable`)."""
         return tuple(page.text for page in self._facts.pages)
 
     @property
@@ -103,7 +114,12 @@ class Document:
     @property
     def has_text(self) -> bool:
         """Whether any page has at least `MIN_TEXT_CHARACTERS` characters of text."""
-        return any(len(page.text.strip()) >= MIN_TEXT_CHARACTERS for page in self._facts.pages)
+        return any(map(has_text_layer, self._facts.pages))
+
+    @property
+    def ocr_pages(self) -> tuple[int, ...]:
+        """Pages whose text, or a part of it, was read by OCR."""
+        return tuple(number for number, page in enumerate(self._facts.pages, start=1) if page.ocr)
 
     def label(self, page: int) -> str:
         """Printed label of a page, or its number where it has none.
@@ -136,11 +152,13 @@ class Document:
             DocumentError: there is no such page, or it cannot be rendered.
         """
         self._page(page)
-        return self._store.image(self._source, str(self.path), page - 1, _settings(dpi, max_pixels))
+        return self._store.image(self._source, printable(self.path), page - 1, _settings(dpi, max_pixels))
 
     def _page(self, page: int) -> PageFacts:
         if not 1 <= page <= self.page_count:
-            raise DocumentError(f"{self.path} has no page {page}; its pages are 1 to {self.page_count}.")
+            raise DocumentError(
+                f"{printable(self.path)} has no page {page}; its pages are 1 to {self.page_count}."
+            )
         return self._facts.pages[page - 1]
 
 

@@ -6,7 +6,17 @@ import msgspec
 
 from .limits import MAX_PIXELS
 
-__all__ = ["DEFAULT_DPI", "JPEG_QUALITY", "DocumentFacts", "PageFacts", "PageImage", "RenderSettings"]
+__all__ = [
+    "DEFAULT_DPI",
+    "JPEG_QUALITY",
+    "DocumentFacts",
+    "OcrLine",
+    "OcrPage",
+    "OcrWord",
+    "PageFacts",
+    "PageImage",
+    "RenderSettings",
+]
 
 DEFAULT_DPI = 144
 """Render resolution of the field's agents (MDocAgent, m3docrag): twice the PDF unit of 72 a inch."""
@@ -33,11 +43,60 @@ class PageFacts(msgspec.Struct, frozen=True, array_like=True):
         problem: why the text could not be read, as the end of a sentence; empty when it could.
         passing: whether the problem may go away by itself (a limit was exceeded), so that it is not
             remembered on disk.
+        ocr: whether the text, or a part of it, was read by OCR.
     """
 
     text: str
     width: float
     height: float
+    problem: str = ""
+    passing: bool = False
+    ocr: bool = False
+
+
+class OcrWord(msgspec.Struct, frozen=True, array_like=True):
+    """A word that OCR has read, and where it starts and ends along its line, in points.
+
+    They count from the left edge of the page, or in a turned line from its upper edge.
+    """
+
+    text: str
+    start: float
+    end: float
+
+
+class OcrLine(msgspec.Struct, frozen=True, array_like=True):
+    """A line that OCR has read.
+
+    Attributes:
+        words: its words in the order of reading.
+        left: left edge in points from the page's.
+        top: upper edge in points from the page's.
+        right: right edge.
+        bottom: lower edge.
+        score: the engine's mean confidence, 0 to 1.
+        turn: 0 for upright text, 1 for text that runs up the page, -1 for down.
+    """
+
+    words: tuple[OcrWord, ...]
+    left: float
+    top: float
+    right: float
+    bottom: float
+    score: float
+    turn: int = 0
+
+
+class OcrPage(msgspec.Struct, frozen=True, array_like=True):
+    """What OCR has read on a page: in a page without text layer all of it, else what its images say.
+
+    Attributes:
+        lines: lines in the order in which the engine found them.
+        problem: why the page could not be read, as the end of a sentence; empty when it could.
+        passing: whether the problem may go away by itself, so that it is not remembered on disk.
+    """
+
+    lines: tuple[OcrLine, ...]
     problem: str = ""
     passing: bool = False
 

@@ -12,7 +12,8 @@ from PIL import Image, ImageOps
 
 from .facts import DEFAULT_DPI, PageImage, RenderSettings
 from .limits import MAX_PAGES
-from .raster import POINTS_PER_INCH, encode, fitting_scale
+from .messages import Scan
+from .raster import OCR_SETTINGS, POINTS_PER_INCH, encode, fitting_scale, scan
 from .refusal import Refusal
 
 __all__ = ["IMAGE_FORMATS", "ImageFile"]
@@ -71,9 +72,23 @@ class ImageFile:
         Raises:
             Refusal: the image is damaged or too large.
         """
+        return encode(self._picture(index, settings))
+
+    def scans(self, index: int, *, whole: bool) -> tuple[Scan, ...]:
+        """The page, for OCR; an image has no text of its own, so all of it must be read.
+
+        Raises:
+            Refusal: the image is damaged or too large.
+        """
+        picture = self._picture(index, OCR_SETTINGS)
+        width, height = self.size(index)
+        found = scan(picture, picture.width / width, (0.0, 0.0, width, height))
+        return (found,) if found else ()
+
+    def _picture(self, index: int, settings: RenderSettings) -> Image.Image:
         with _decoding():
             self._image.seek(index)
-            return encode(_scaled(_flattened(ImageOps.exif_transpose(self._image)), settings))
+            return _scaled(_flattened(ImageOps.exif_transpose(self._image)), settings)
 
 
 @contextmanager

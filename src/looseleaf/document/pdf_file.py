@@ -12,8 +12,10 @@ import pypdfium2.raw as pdfium
 
 from .facts import PageImage, RenderSettings
 from .limits import MAX_PAGES
-from .raster import encode, fitting_scale
+from .messages import Scan
+from .raster import OCR_SETTINGS, encode, fitting_scale, scan
 from .refusal import Refusal
+from .regions import image_regions
 from .rows import lay_out
 from .words import read_lines
 
@@ -69,12 +71,30 @@ class PdfFile:
         Raises:
             Refusal: the page is damaged, or has no area.
         """
-        self._pdf.init_forms()  # before the page is loaded, or its fields are not drawn
-        with self._page(index) as page:
+        with self._drawn(index) as page, _rendered(page, settings) as bitmap:
+            return encode(bitmap.to_pil())
+
+    def scans(self, index: int, *, whole: bool) -> tuple[Scan, ...]:
+        """What must be read by OCR: all of a page, or those of its images that have no text over them.
+
+        Raises:
+            Refusal: the page is damaged, or has no area.
+        """
+        with self._drawn(index) as page:
             width, height = page.get_size()
-            scale = fitting_scale(width, height, settings)
-            with closing(page.render(scale=scale, rev_byteorder=True)) as bitmap:
-                return encode(bitmap.to_pil())
+            regions = [(0.0, 0.0, width, height)] if whole else image_regions(page)
+            if not regions:
+                return ()
+            with _rendered(page, OCR_SETTINGS) as bitmap:
+                picture, scale = bitmap.to_pil().convert("RGB"), bitmap.width / width
+            return tuple(filter(None, (scan(picture, scale, region) for region in regions)))
+
+    @contextmanager
+    def _drawn(self, index: int) -> Iterator[Any]:
+        """A page that is to be drawn: forms come first, or its fields are missing."""
+        self._pdf.init_forms()
+        with self._page(index) as page:
+            yield page
 
     @contextmanager
     def _page(self, index: int) -> Iterator[Any]:
@@ -84,6 +104,13 @@ class PdfFile:
             raise Refusal("is damaged and cannot be read; re-save the file with another program") from error
         with closing(page):
             yield page
+
+
+@contextmanager
+def _rendered(page: Any, settings: RenderSettings) -> Iterator[Any]:
+    width, height = page.get_size()
+    with closing(page.render(scale=fitting_scale(width, height, settings), rev_byteorder=True)) as bitmap:
+        yield bitmap
 
 
 def _load(path: str) -> Any:

@@ -17,7 +17,7 @@ import msgspec
 
 from .limits import Limits
 from .messages import Refused, Reply, Request, receive, send
-from .refusal import Refusal
+from .refusal import Broken, Refusal
 
 __all__ = ["WorkerLost", "WorkerProcess"]
 
@@ -38,13 +38,13 @@ class WorkerLost(Exception):  # noqa: N818 — never leaves this package
 
 
 class WorkerProcess:
-    """One running worker. Not thread-safe: the store holds a lock around each exchange.
+    """One running worker. Not thread-safe: `WorkerPool` lends it to one thread at a time.
 
     A plain child process rather than `multiprocessing`: it needs no `__main__` guard, works under
     `python -c`, pytest and notebooks, unpickles nothing, and ends by itself when its input is closed.
     """
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, module: str, limits: Limits) -> None:
         self._limits = limits
         self._timed_out = False
         # -P: a folder of documents that is the current directory must not supply modules.
@@ -52,7 +52,7 @@ class WorkerProcess:
             sys.executable,
             "-P",
             "-m",
-            "looseleaf.document.worker",
+            module,
             msgspec.json.encode(limits).decode(),
         ]
         try:
@@ -100,7 +100,7 @@ class WorkerProcess:
         finally:
             clock.cancel()
         if isinstance(reply, Refused):
-            raise Refusal(reply.reason)
+            raise (Broken if reply.broken else Refusal)(reply.reason)
         if not isinstance(reply, kind):
             raise self._lost()
         return reply
@@ -159,7 +159,8 @@ def _environment() -> dict[str, str]:
     """Environment of the worker: it finds the modules that this process finds."""
     paths = [*filter(None, sys.path), str(Path(__file__).parents[2])]
     # A BLAS that some import brings in would take address space for each core, out of the worker's limit.
-    return os.environ | {"PYTHONPATH": os.pathsep.join(paths), "OPENBLAS_NUM_THREADS": "1"}
+    single = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+    return os.environ | {"PYTHONPATH": os.pathsep.join(paths)} | single
 
 
 def _kill_all() -> None:

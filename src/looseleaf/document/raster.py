@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import io
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
-from .facts import JPEG_QUALITY, PageImage, RenderSettings
+from .facts import DEFAULT_DPI, JPEG_QUALITY, PageImage, RenderSettings
 from .limits import MAX_PIXELS, MAX_SIDE
+from .messages import Scan
 from .refusal import Refusal
 
 if TYPE_CHECKING:
     from PIL import Image
 
-__all__ = ["POINTS_PER_INCH", "encode", "fitting_scale"]
+__all__ = ["OCR_SETTINGS", "POINTS_PER_INCH", "Box", "encode", "fitting_scale", "scan"]
 
 POINTS_PER_INCH = 72
 """The PDF unit (ISO 32000-1, 8.3.2.3); pdfium ignores a page's UserUnit."""
+
+OCR_SETTINGS = RenderSettings(2 * DEFAULT_DPI, 16_000_000)
+"""How pages are rendered for OCR: twice what is read at first, for the lines that must be read again."""
+
+Box = tuple[float, float, float, float]
+"""Left, top, right and bottom in points from the page's upper left corner."""
 
 
 def fitting_scale(width: float, height: float, settings: RenderSettings) -> float:
@@ -53,3 +60,21 @@ def encode(image: Image.Image) -> PageImage:
     buffer = io.BytesIO()
     image.save(buffer, "JPEG", quality=JPEG_QUALITY)
     return PageImage(buffer.getvalue(), image.width, image.height)
+
+
+def scan(picture: Image.Image, scale: float, box: Box) -> Scan | None:
+    """A part of a rendered page for OCR, or `None` where there is nothing on it."""
+    left, top = max(math.floor(box[0] * scale), 0), max(math.floor(box[1] * scale), 0)
+    right, bottom = (
+        min(math.ceil(box[2] * scale), picture.width),
+        min(math.ceil(box[3] * scale), picture.height),
+    )
+    part = picture.crop((left, top, right, bottom))
+    if all(low == high for low, high in _extremes(part)):
+        return None
+    return Scan(part.tobytes(), part.width, part.height, scale, left / scale, top / scale)
+
+
+def _extremes(picture: Image.Image) -> tuple[tuple[float, float], ...]:
+    """Darkest and lightest value of each colour."""
+    return cast("tuple[tuple[float, float], ...]", picture.getextrema())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from pathlib import Path
 from typing import Literal
@@ -11,6 +12,7 @@ import msgspec
 
 from ..errors import DocumentError
 from .messages import FileKind
+from .names import printable
 
 __all__ = ["FirstIndex", "Source", "find_source"]
 
@@ -41,22 +43,26 @@ class Source(msgspec.Struct, frozen=True):
     sha256: str
     stamps: tuple[tuple[int, int], ...]
 
-    def locate(self, index: int) -> tuple[str, int]:
-        """File of the page with this 0-based index, and the page's index within that file."""
-        return (self.files[index], 0) if self.folder else (self.files[0], index)
+    def locate(self, index: int) -> tuple[bytes, int]:
+        """File of the page with this 0-based index (its name need not be text), and the page's index in it."""
+        file, index = (self.files[index], 0) if self.folder else (self.files[0], index)
+        return os.fsencode(file), index
 
-    def check_unchanged(self, file: str) -> None:
+    def check_unchanged(self, path: bytes) -> None:
         """Make sure that a file is still the one whose hash its pages are cached under.
 
         Raises:
             DocumentError: it is gone or has changed.
         """
+        file = os.fsdecode(path)
         try:
             same = _stamp(Path(file)) == self.stamps[self.files.index(file)]
         except OSError:
             same = False
         if not same:
-            raise DocumentError(f"{file} has changed or gone since it was opened; open the document again.")
+            raise DocumentError(
+                f"{printable(file)} has changed or gone since it was opened; open the document again."
+            )
 
 
 def find_source(path: Path, first_index: FirstIndex) -> Source:
@@ -69,11 +75,13 @@ def find_source(path: Path, first_index: FirstIndex) -> Source:
         if path.is_dir():
             return _folder(path, first_index)
         if not path.is_file():
-            raise DocumentError(f"There is no document at {path}; check the path.")
+            raise DocumentError(f"There is no document at {printable(path)}; check the path.")
         stamp = _stamp(path)
         return Source(_kind(path), (str(path.absolute()),), False, _sha256(path), (stamp,))
     except OSError as error:
-        raise DocumentError(f"{path} cannot be read ({error.strerror}); check its permissions.") from error
+        raise DocumentError(
+            f"{printable(path)} cannot be read ({error.strerror}); check its permissions."
+        ) from error
 
 
 def _stamp(path: Path) -> tuple[int, int]:
@@ -95,18 +103,20 @@ def _kind(path: Path) -> FileKind:
     if start.startswith(_IMAGE_STARTS) or (start[:4] == b"RIFF" and start[8:12] == b"WEBP"):
         return "image"
     if not start:
-        raise DocumentError(f"{path} is empty; download or export it again.")
+        raise DocumentError(f"{printable(path)} is empty; download or export it again.")
     if _PAGE_START.match(start):
-        raise DocumentError(f"{path} is a web page, not a PDF; download the document itself.")
-    raise DocumentError(f"{path} is not a PDF or a PNG, JPEG, WebP or TIFF image; convert it to PDF first.")
+        raise DocumentError(f"{printable(path)} is a web page, not a PDF; download the document itself.")
+    raise DocumentError(
+        f"{printable(path)} is not a PDF or a PNG, JPEG, WebP or TIFF image; convert it to PDF first."
+    )
 
 
 def _folder(path: Path, first_index: FirstIndex) -> Source:
     numbered = _numbered(path)
     if not numbered:
         raise DocumentError(
-            f"The folder {path} has no page images; give a PDF, or images whose names end in the page number "
-            f"(like {path.name}_0.png)."
+            f"The folder {printable(path)} has no page images; give a PDF, or images whose names end in the page "
+            f"number (like {printable(path.name)}_0.png)."
         )
     first = (1 if min(numbered) == 1 else 0) if first_index == "auto" else first_index
     _check_complete(path, numbered, first)
@@ -127,8 +137,9 @@ def _numbered(path: Path) -> dict[int, Path]:
             continue
         number = int(match[1])
         if number in numbered:
+            first, second = printable(numbered[number].name), printable(file.name)
             raise DocumentError(
-                f"{path} has two images of page number {number}, {numbered[number].name} and {file.name}; "
+                f"{printable(path)} has two images of page number {number}, {first} and {second}; "
                 "keep one document in a folder."
             )
         numbered[number] = file
@@ -138,7 +149,7 @@ def _numbered(path: Path) -> dict[int, Path]:
 def _check_complete(path: Path, numbered: dict[int, Path], first: int) -> None:
     if min(numbered) < first:
         raise DocumentError(
-            f"{path} has a page image numbered {min(numbered)}; use first_index={min(numbered)}."
+            f"{printable(path)} has a page image numbered {min(numbered)}; use first_index={min(numbered)}."
         )
     missing = sorted(set(range(first, max(numbered) + 1)) - numbered.keys())
     if missing:
@@ -146,5 +157,5 @@ def _check_complete(path: Path, numbered: dict[int, Path], first: int) -> None:
             ", …" if len(missing) > _NAMED_NUMBERS else ""
         )
         raise DocumentError(
-            f"{path} has no page image numbered {named}; add the missing images, or set first_index."
+            f"{printable(path)} has no page image numbered {named}; add the missing images, or set first_index."
         )

@@ -1,16 +1,13 @@
-"""`PageStore`: the disk cache, the worker, and counters of the work that was really done."""
+"""`PageStore`: the disk cache, the workers, and counters of the work that was really done."""
 
 from __future__ import annotations
 
-import contextlib
-import functools
-import importlib.metadata
 import os
 import threading
 import weakref
-from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Self, TypeVar
+from typing import Self
 
 import msgspec
 
@@ -19,12 +16,16 @@ from .cache import Cache, default_root
 from .facts import JPEG_QUALITY, DocumentFacts, PageFacts, PageImage, RenderSettings
 from .hyphens import join_divided
 from .limits import Limits
-from .messages import Opened, Page, ReadFile, Rendered, RenderPage, Request
+from .messages import Opened, Page, ReadFile, Rendered, RenderPage
+from .ocr import OCR_LIMITS
+from .ocr_reader import OcrReader, Progress
+from .pool import WorkerPool
 from .process import WorkerLost, WorkerProcess
 from .refusal import Refusal
 from .source import Source
+from .versions import versions
 
-__all__ = ["PageStore", "default_store"]
+__all__ = ["PageStore", "Progress", "default_store", "default_workers"]
 
 TEXT_VERSION = 4
 """Version of text extraction; raise it when the text of a page may change, and cached texts are read anew."""
@@ -32,38 +33,55 @@ TEXT_VERSION = 4
 RENDER_VERSION = 1
 """Version of rendering; raise it when the image of a page may change."""
 
-_RESAVE = "re-save the file with another program"
+MAX_DEFAULT_WORKERS = 4
+"""Most worker processes that a store starts if it is not told how many."""
 
-T = TypeVar("T")
+_RESAVE = "re-save the file with another program"
 
 _stores: weakref.WeakSet[PageStore] = weakref.WeakSet()
 
 
 class PageStore:
-    """Reads and renders documents in a worker process and remembers the results on disk.
+    """Reads and renders documents in worker processes and remembers the results on disk.
 
-    Thread-safe. Several processes may share one cache folder. The worker starts with the first request that
-    the cache cannot answer and ends with `close()`, with the process, or with a request that breaks it; the
-    next request starts a fresh one.
+    Thread-safe: each worker serves one thread at a time. Several processes may share one cache folder. A
+    worker starts with a request that the cache cannot answer and no running worker is free for; it ends with
+    `close()`, with the process, or with a request that breaks it.
 
     Args:
         root: cache folder; default `$LOOSELEAF_CACHE`, or `looseleaf` in the platform's folder for caches.
         limits: what one page may cost.
+        workers: most worker processes; default `default_workers()`.
+        ocr: whether documents are read by OCR where they have no text layer, if `Document.open` is not told.
+        ocr_limits: what OCR of one page may cost.
 
     Attributes:
-        documents_opened: documents that the worker opened to read them.
-        pages_extracted: pages whose text and size the worker read.
-        pages_rendered: pages that the worker rendered.
+        documents_opened: documents that a worker opened to read them.
+        pages_extracted: pages whose text and size a worker read.
+        pages_rendered: pages that a worker rendered.
+        pages_recognized: pages that were read by OCR.
+        ocr_cpu_seconds: processor time that OCR took.
     """
 
-    def __init__(self, root: Path | None = None, *, limits: Limits | None = None) -> None:
+    def __init__(
+        self,
+        root: Path | None = None,
+        *,
+        limits: Limits | None = None,
+        workers: int | None = None,
+        ocr: bool = False,
+        ocr_limits: Limits | None = None,
+    ) -> None:
         self.limits = limits or Limits()
+        self.ocr = ocr
         self.documents_opened = 0
         self.pages_extracted = 0
         self.pages_rendered = 0
         self._cache = Cache(root or default_root())
-        self._lock = threading.Lock()
-        self._worker: WorkerProcess | None = None
+        self._counting = threading.Lock()
+        workers = workers or default_workers()
+        self._pages = WorkerPool("looseleaf.document.worker", self.limits, workers)
+        self._reader = OcrReader(self._cache, self._pages, ocr_limits or OCR_LIMITS)
         _stores.add(self)
 
     @property
@@ -71,26 +89,45 @@ class PageStore:
         """The cache folder, or `None` where there is none."""
         return self._cache.root
 
+    @property
+    def pages_recognized(self) -> int:
+        """Pages that were read by OCR."""
+        return self._reader.pages
+
+    @property
+    def ocr_cpu_seconds(self) -> float:
+        """Processor time that OCR took."""
+        return self._reader.cpu_seconds
+
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def facts(self, source: Source, name: str) -> DocumentFacts:
-        """Labels, texts and sizes of all pages; `name` is what error messages call the document.
+    def facts(
+        self, source: Source, name: str, *, ocr: bool = False, progress: Progress | None = None
+    ) -> DocumentFacts:
+        """Labels, texts and sizes of all pages.
+
+        Args:
+            source: the document's files.
+            name: what error messages call the document.
+            ocr: read pages and pictures without text by OCR.
+            progress: called after each page that OCR has looked at.
 
         Raises:
             DocumentError: the document cannot be used.
+            ConfigError: OCR was asked for and is not installed.
         """
-        key = f"text/{source.sha256}/{_versions()}-text{TEXT_VERSION}.msgpack"
-        facts = _decode(self._cache.get(key), DocumentFacts)
+        key = f"text/{source.sha256}/{versions('pypdfium2', 'pillow')}-text{TEXT_VERSION}.msgpack"
+        facts = self._cache.decoded(key, DocumentFacts)
         if facts is None:
-            with self._lock:
-                facts = _decode(self._cache.get(key), DocumentFacts) or self._read(source, name)
+            with self._cache.lock(key):
+                facts = self._cache.decoded(key, DocumentFacts) or self._read(source, name)
                 keep = self._cache.put if facts.lasting else self._cache.put_in_memory
                 keep(key, msgspec.msgpack.encode(facts))
-        return facts
+        return self._reader.read(source, facts, progress) if ocr else facts
 
     def image(self, source: Source, name: str, index: int, settings: RenderSettings) -> PageImage:
         """The image of the page with this 0-based index.
@@ -98,24 +135,22 @@ class PageStore:
         Raises:
             DocumentError: the page cannot be rendered.
         """
-        renderer = f"{_versions()}-render{RENDER_VERSION}"
+        renderer = f"{versions('pypdfium2', 'pillow')}-render{RENDER_VERSION}"
         how = f"{settings.dpi}dpi-{settings.max_pixels}px-jpeg{JPEG_QUALITY}"
         key = f"images/{source.sha256}/{renderer}/{how}/{index + 1}.msgpack"
-        image = _decode(self._cache.get(key), PageImage)
+        image = self._cache.decoded(key, PageImage)
         if image is None:
-            with self._lock:
-                image = _decode(self._cache.get(key), PageImage) or self._render(
-                    source, name, index, settings
-                )
-                self._cache.put(key, msgspec.msgpack.encode(image))
+            with self._cache.lock(key):
+                image = self._cache.decoded(key, PageImage)
+                if image is None:
+                    image = self._render(source, name, index, settings)
+                    self._cache.put(key, msgspec.msgpack.encode(image))
         return image
 
     def close(self) -> None:
-        """End the worker, if one is running. The store can still be used."""
-        with self._lock:
-            worker, self._worker = self._worker, None
-            if worker:
-                worker.close()
+        """End the workers that are running. The store can still be used."""
+        self._pages.close()
+        self._reader.close()
 
     def _read(self, source: Source, name: str) -> DocumentFacts:
         read = self._read_folder if source.folder else self._read_file
@@ -125,22 +160,23 @@ class PageStore:
             raise DocumentError(f"{name} {refusal}.") from refusal
         except WorkerLost as loss:
             raise DocumentError(f"{name} {loss}; {_RESAVE}.") from loss
-        self.documents_opened += 1
+        self._count(documents=1)
         texts = join_divided(page.text for page in pages)
         joined = (msgspec.structs.replace(page, text=text) for page, text in zip(pages, texts, strict=True))
         return DocumentFacts(labels, tuple(joined))
 
     def _read_file(self, source: Source) -> tuple[tuple[str, ...], list[PageFacts]]:
         """All pages of one file; a page that breaks the worker is noted, and reading goes on behind it."""
+        file, _ = source.locate(0)
         labels: tuple[str, ...] | None = None
         pages: list[PageFacts] = []
         while labels is None or len(pages) < len(labels):
             try:
-                with self._asking(source, ReadFile(source.kind, source.files[0], len(pages))) as worker:
+                with self._asking(source, ReadFile(source.kind, file, len(pages))) as worker:
                     labels = worker.receive(Opened).labels
                     for _ in range(len(pages), len(labels)):
                         pages.append(worker.receive(Page).facts)
-                        self.pages_extracted += 1
+                        self._count(extracted=1)
             except WorkerLost as loss:
                 if labels is None or not self._may_lose(pages):
                     raise
@@ -150,12 +186,13 @@ class PageStore:
     def _read_folder(self, source: Source) -> tuple[tuple[str, ...], list[PageFacts]]:
         """One page a file; an image that cannot be used costs only its own page."""
         pages: list[PageFacts] = []
-        for file in source.files:
+        for index in range(len(source.files)):
+            file, _ = source.locate(index)
             try:
                 with self._asking(source, ReadFile(source.kind, file, 0, 1)) as worker:
                     worker.receive(Opened)
                     pages.append(worker.receive(Page).facts)
-                    self.pages_extracted += 1
+                    self._count(extracted=1)
             except Refusal as refusal:
                 pages.append(PageFacts("", 0.0, 0.0, str(refusal)))
             except WorkerLost as loss:
@@ -178,37 +215,27 @@ class PageStore:
             raise DocumentError(f"{where} {refusal}.") from refusal
         except WorkerLost as loss:
             raise DocumentError(f"{where} {loss}; {_RESAVE}.") from loss
-        self.pages_rendered += 1
+        self._count(rendered=1)
         return image
 
-    @contextlib.contextmanager
-    def _asking(self, source: Source, request: Request) -> Iterator[WorkerProcess]:
-        """Send a request and lend the worker to receive the replies.
-
-        The worker is kept only if all that it sends has been received: a pipe that is out of step, after
-        an interrupt say, would answer the next request with the last one's page.
-        """
+    def _asking(
+        self, source: Source, request: ReadFile | RenderPage
+    ) -> AbstractContextManager[WorkerProcess]:
+        """Send a request about an unchanged file and lend the worker to receive the replies."""
         source.check_unchanged(request.path)
-        worker, self._worker = self._worker, None
-        if worker and not worker.alive:
-            worker.kill()
-            worker = None
-        worker = worker or WorkerProcess(self.limits)
-        try:
-            worker.send(request)
-            yield worker
-        except Refusal:
-            self._worker = worker
-            raise
-        except BaseException:
-            worker.kill()
-            raise
-        self._worker = worker
+        return self._pages.asking(request)
+
+    def _count(self, *, documents: int = 0, extracted: int = 0, rendered: int = 0) -> None:
+        with self._counting:
+            self.documents_opened += documents
+            self.pages_extracted += extracted
+            self.pages_rendered += rendered
 
     def _after_fork(self) -> None:
-        """In a forked child: another thread may have held the lock, and the worker is the parent's."""
-        self._lock = threading.Lock()
-        self._worker = None
+        """In a forked child: other threads may have held the locks, and the workers are the parent's."""
+        self._counting = threading.Lock()
+        self._pages.after_fork()
+        self._reader.after_fork()
         self._cache.after_fork()
 
 
@@ -216,20 +243,10 @@ def _lost_page(loss: WorkerLost) -> PageFacts:
     return PageFacts("", 0.0, 0.0, f"{loss}; {_RESAVE}", passing=True)
 
 
-def _decode(value: bytes | None, kind: type[T]) -> T | None:
-    """A cached value, or `None` where there is none of this shape."""
-    if value is None:
-        return None
-    try:
-        return msgspec.msgpack.decode(value, type=kind)
-    except msgspec.MsgspecError:
-        return None
-
-
-@functools.cache
-def _versions() -> str:
-    """What a cached page depends on besides its file."""
-    return "-".join(f"{name}{importlib.metadata.version(name)}" for name in ("pypdfium2", "pillow"))
+def default_workers() -> int:
+    """Worker processes of a store that is not told how many: one a core, at most `MAX_DEFAULT_WORKERS`."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(cores, MAX_DEFAULT_WORKERS)
 
 
 _default: PageStore | None = None

@@ -1,0 +1,93 @@
+"""Text that OCR has read: which engine is there, and how its lines become the text of a page."""
+
+from __future__ import annotations
+
+import functools
+import importlib.metadata
+import re
+from collections.abc import Iterable, Iterator
+from itertools import zip_longest
+
+from ..errors import ConfigError
+from .facts import OcrLine, OcrPage, OcrWord, PageFacts
+from .limits import Limits
+from .reading_order import reading_order
+from .rows import DIVIDED, Word, lay_out
+
+__all__ = ["MIN_TEXT_CHARACTERS", "OCR_LIMITS", "has_text_layer", "ocr_engine", "require_ocr", "with_ocr"]
+
+MIN_TEXT_CHARACTERS = 20
+"""Characters from which a page counts as having a text layer; 23 % of real benchmark pages have fewer."""
+
+OCR_LIMITS = Limits(wall_seconds=600.0, cpu_seconds=120, memory_bytes=4 << 30)
+"""What OCR of one page may cost. Slides took 1.2 to 2.2 s of processor time, and 1.3 GB of address space."""
+
+_PACKAGES = ("rapidocr", "onnxruntime")
+
+_FONT_SHARE = 0.8
+"""Font height in the height of a line's box, which has a margin around the ink."""
+
+_HYPHENATED = re.compile(r"[^\W\d_]{2}-$")
+
+
+@functools.cache
+def ocr_engine() -> str | None:
+    """Name and version of the OCR engine, e.g. `"rapidocr 3.10.0, onnxruntime 1.32.0"`; `None` without one."""
+    try:
+        return ", ".join(f"{name} {importlib.metadata.version(name)}" for name in _PACKAGES)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def require_ocr() -> str:
+    """The same, where OCR was asked for.
+
+    Raises:
+        ConfigError: it is not installed.
+    """
+    engine = ocr_engine()
+    if engine is None:
+        raise ConfigError('OCR was asked for and is not installed; run pip install "looseleaf[ocr]".')
+    return engine
+
+
+def has_text_layer(page: PageFacts) -> bool:
+    """Whether a page has a text layer that is worth the name."""
+    return len(page.text.strip()) >= MIN_TEXT_CHARACTERS
+
+
+def with_ocr(page: PageFacts, read: OcrPage) -> PageFacts:
+    """A page with what OCR has read on it: behind its text layer, or in place of one that is next to empty."""
+    text = lay_out(_lines(read.lines, page.height))
+    layered = has_text_layer(page)
+    if not text:
+        lost = read.problem and not layered and not page.problem
+        return PageFacts(page.text, page.width, page.height, read.problem, read.passing) if lost else page
+    whole = f"{page.text}\n{text}" if layered else text
+    return PageFacts(whole, page.width, page.height, ocr=True)
+
+
+def _lines(lines: Iterable[OcrLine], page_height: float) -> Iterator[list[Word]]:
+    """Lines in the order of reading, with a mark where a word goes on in the next line."""
+    ordered = reading_order(list(lines))
+    for line, following in zip_longest(ordered, ordered[1:]):
+        words = [_word(word, line, page_height) for word in line.words]
+        last = words[-1].text
+        if following and _HYPHENATED.search(last) and following.words[0].text[:1].islower():
+            words[-1] = words[-1]._replace(text=last[:-1] + DIVIDED)
+        yield words
+
+
+def _word(word: OcrWord, line: OcrLine, page_height: float) -> Word:
+    """A word as the row layout takes them: places grow along the line and up from the page's lower edge."""
+    if line.turn == 0:
+        height = _FONT_SHARE * (line.bottom - line.top)
+        base = page_height - (line.top + line.bottom + height) / 2
+        return Word(word.text, word.start, word.end, base, height)
+    height = _FONT_SHARE * (line.right - line.left)
+    middle = (line.left + line.right) / 2
+    if line.turn > 0:
+        return Word(
+            word.text, page_height - word.start, page_height - word.end, -middle - height / 2, height, 1
+        )
+    return Word(word.text, word.start - page_height, word.end - page_height, middle - height / 2, height, -1)
