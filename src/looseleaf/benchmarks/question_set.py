@@ -111,8 +111,10 @@ class QuestionSet:
         """
         return question.window if "page_window" in self.oracle else None
 
-    def open(self, question: Question, store: PageStore | None = None) -> Document:
-        """The question's document, opened.
+    def open(
+        self, question: Question, store: PageStore | None = None, *, ocr: bool | None = None
+    ) -> Document:
+        """The question's document, opened; `ocr` as in `Document.open`.
 
         Raises:
             DataError: the document is not present.
@@ -120,7 +122,7 @@ class QuestionSet:
         """
         first_index = "auto" if self.first_index is None else self.first_index
         path = self.path_of(question)
-        return Document.open(path, store=store, doc_id=question.doc_id, first_index=first_index)
+        return Document.open(path, store=store, doc_id=question.doc_id, first_index=first_index, ocr=ocr)
 
     def only(self, questions: Iterable[Question]) -> QuestionSet:
         """The same set restricted to `questions`; documents and provenance stay."""

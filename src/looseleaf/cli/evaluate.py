@@ -38,6 +38,7 @@ def eval_(
     base_url: o.BaseUrlOption = None,
     protocol: o.ProtocolOption = "awm",
     retriever: o.RetrieverOption = "bm25",
+    ocr: o.OcrOption = False,
     max_turns: o.MaxTurnsOption = None,
     limit: o.LimitOption = None,
     ids: o.IdsOption = [],  # noqa: B006
@@ -63,6 +64,7 @@ def eval_(
         base_url,
         protocol,
         retriever,
+        ocr,
         max_turns,
         limit,
         ids,
@@ -87,6 +89,7 @@ def run(
     base_url: o.BaseUrlOption = None,
     protocol: o.ProtocolOption = "awm",
     retriever: o.RetrieverOption = "bm25",
+    ocr: o.OcrOption = False,
     max_turns: o.MaxTurnsOption = None,
     limit: o.LimitOption = None,
     ids: o.IdsOption = [],  # noqa: B006
@@ -105,6 +108,7 @@ def run(
         base_url,
         protocol,
         retriever,
+        ocr,
         max_turns,
         limit,
         ids,
@@ -169,6 +173,7 @@ def _run_config(
     base_url: str | None,
     protocol: str,
     retriever: str,
+    ocr: bool,
     max_turns: int | None,
     limit: int | None,
     ids: list[str],
@@ -185,6 +190,7 @@ def _run_config(
         policy=_spec(policy, base_url),
         protocol=named_protocol(protocol, max_turns=max_turns),
         retriever=retriever,
+        ocr=ocr,
         limit=limit,
         ids=tuple(ids),
         samples=samples,
@@ -267,6 +273,7 @@ def _session_line(stored: Run) -> str:
     return (
         f"{session.get('finished_now', 0)} trajectories now, {session.get('finished_before', 0)} before; "
         f"{session.get('pages_extracted', 0)} pages extracted, {session.get('pages_rendered', 0)} pages rendered"
+        + (f", {read} pages read by OCR" if (read := session.get("pages_recognized", 0)) else "")
     )
 
 

@@ -22,6 +22,7 @@ __all__ = [
     "JudgeOption",
     "LimitOption",
     "MaxTurnsOption",
+    "OcrOption",
     "OutOption",
     "PolicyOption",
     "ProtocolOption",
@@ -89,6 +90,14 @@ MaxTurnsOption = Annotated[
     int | None,
     typer.Option(
         "--max-turns", min=1, help="Change the protocol's budget of generations.", rich_help_panel="Run"
+    ),
+]
+OcrOption = Annotated[
+    bool,
+    typer.Option(
+        "--ocr/--no-ocr",
+        help='Read pages and pictures without text by OCR (pip install "looseleaf[ocr]"); about 2 CPU-s a page, once.',
+        rich_help_panel="Run",
     ),
 ]
 LimitOption = Annotated[

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from looseleaf.document import ocr_engine
 from looseleaf.errors import RunError
 from looseleaf.models.role_spec import FREE_OPTIONS, RoleSpec
 from looseleaf.protocol import PROTOCOLS, Protocol
@@ -41,6 +42,7 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True):
         policy: who acts.
         protocol: the rules.
         retriever: name of the retriever.
+        ocr: read pages and pictures without text by OCR.
         limit: at most so many questions, in order; `None` = all.
         ids: only these question ids; empty = all.
         samples: trajectories a question.
@@ -54,6 +56,7 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True):
     policy: RoleSpec = EMBEDDED
     protocol: Protocol = PROTOCOLS["awm"]
     retriever: str = "bm25"
+    ocr: bool = False
     limit: int | None = None
     ids: tuple[str, ...] = ()
     samples: int = 1
@@ -78,6 +81,7 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True):
             "data": msgspec.to_builtins(self.data),
             "protocol": msgspec.to_builtins(self.protocol),
             "retriever": {"name": self.retriever_in_force},
+            "pages": {"ocr": (ocr_engine() or "not installed") if self.ocr else "none"},
             "roles": {"policy": self.policy.as_config()},
             "run": {
                 "limit": self.limit,

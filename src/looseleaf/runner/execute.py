@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from looseleaf.agent import run_agent
 from looseleaf.benchmarks import QuestionSet
-from looseleaf.document import PageStore, default_store
+from looseleaf.document import PageStore, default_store, require_ocr
 from looseleaf.environment import Environment
 from looseleaf.errors import DocumentError
 from looseleaf.models.registry import make_policy
@@ -71,9 +71,11 @@ def execute(
         UserError: the data, the configuration or the folder cannot be used; nothing was started.
     """
     store = store or default_store()
+    if config.ocr:
+        require_ocr()
     policy = make_policy(config.policy)
     question_set = load_data(config.data)
-    library = Library(question_set, config.retriever_in_force, store)
+    library = Library(question_set, config.retriever_in_force, store, ocr=config.ocr)
     selected = select(question_set, config)
     run = Run.create(out)
     with run.writing():

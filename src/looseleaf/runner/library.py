@@ -30,17 +30,28 @@ class OpenDocument(NamedTuple):
 
 
 class Library:
-    """Opens documents on demand; safe for several threads."""
+    """Opens documents on demand, different ones at the same time; safe for several threads.
 
-    def __init__(self, question_set: QuestionSet, retriever: str, store: PageStore) -> None:
+    Args:
+        question_set: whose documents.
+        retriever: name of the retriever.
+        store: where pages are read and cached.
+        ocr: read what has no text layer by OCR.
+    """
+
+    def __init__(
+        self, question_set: QuestionSet, retriever: str, store: PageStore, *, ocr: bool = False
+    ) -> None:
         if retriever not in RETRIEVERS and retriever != GoldPagesRetriever.name:
             names = ", ".join([*RETRIEVERS, GoldPagesRetriever.name])
             raise ConfigError(f"There is no retriever {retriever!r}; use one of {names}.")
         self._question_set = question_set
         self._retriever = retriever
         self._store = store
+        self._ocr = ocr
         self._open: OrderedDict[str, OpenDocument] = OrderedDict()
         self._lock = threading.Lock()
+        self._opening: dict[str, threading.Lock] = {}
 
     @property
     def family(self) -> RetrieverFamily:
@@ -55,15 +66,29 @@ class Library:
             DocumentError: it cannot be opened.
         """
         with self._lock:
-            found = self._open.get(question.doc_id) or self._open_new(question)
-            self._open[question.doc_id] = found
-            self._open.move_to_end(question.doc_id)
-            if len(self._open) > OPEN_DOCUMENTS:
-                self._open.popitem(last=False)
+            opening = self._opening.setdefault(question.doc_id, threading.Lock())
+        with opening:
+            found = self._held(question.doc_id)
+            if found is None:
+                found = self._open_new(question)
+                self._hold(question.doc_id, found)
         return self._for_question(question, found)
 
+    def _held(self, doc_id: str) -> OpenDocument | None:
+        with self._lock:
+            found = self._open.get(doc_id)
+            if found is not None:
+                self._open.move_to_end(doc_id)
+            return found
+
+    def _hold(self, doc_id: str, opened: OpenDocument) -> None:
+        with self._lock:
+            self._open[doc_id] = opened
+            if len(self._open) > OPEN_DOCUMENTS:
+                self._open.popitem(last=False)
+
     def _open_new(self, question: Question) -> OpenDocument:
-        document = self._question_set.open(question, self._store)
+        document = self._question_set.open(question, self._store, ocr=self._ocr)
         retriever = RETRIEVERS.get(self._retriever, BM25Retriever)()
         retriever.index(document)
         return OpenDocument(document, retriever)

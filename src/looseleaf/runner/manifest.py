@@ -102,11 +102,14 @@ class StoreCounts(NamedTuple):
     documents_opened: int
     pages_extracted: int
     pages_rendered: int
+    pages_recognized: int
 
     @classmethod
     def of(cls, store: PageStore) -> StoreCounts:
         """The counters of a store."""
-        return cls(store.documents_opened, store.pages_extracted, store.pages_rendered)
+        return cls(
+            store.documents_opened, store.pages_extracted, store.pages_rendered, store.pages_recognized
+        )
 
 
 def record_session(

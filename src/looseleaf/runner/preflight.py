@@ -50,7 +50,7 @@ def preflight_run(
         return PreflightReport()
     question_set = load_data(config.data)
     selected = select(question_set, config)
-    library = Library(question_set, config.retriever_in_force, store or default_store())
+    library = Library(question_set, config.retriever_in_force, store or default_store(), ocr=config.ocr)
     return preflight(
         roles, plan_of(config, selected, question_set, library, run, len(score.readers) if score else 0)
     )
