@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -36,12 +37,19 @@ def ask(
     base_url: o.BaseUrlOption = None,
     protocol: o.ProtocolOption = "awm",
     max_turns: o.MaxTurnsOption = None,
+    ocr: Annotated[
+        bool | None,
+        typer.Option(
+            "--ocr/--no-ocr",
+            help="Read pages and pictures without text by OCR; by default if it is installed.",
+            rich_help_panel="Run",
+        ),
+    ] = None,
 ) -> None:
     """Ask a document: the answer, the findings with their pages, and whether these alone give the same answer."""
     import asyncio
 
     from looseleaf.cli.console import console
-    from looseleaf.document import Document
     from looseleaf.models.registry import make_policy, make_reader
     from looseleaf.models.role_spec import RoleSpec
     from looseleaf.protocol import named_protocol
@@ -59,8 +67,7 @@ def ask(
     )
     acting, reading = make_policy(policy_spec), make_reader(reader_spec)
     out = console()
-    opened = Document.open(document)
-    _warn_without_text(out, opened, policy_spec)
+    opened = _open(out, document, ocr, policy_spec)
     trajectory = asyncio.run(_ask(opened, question, acting, rules))
     _print(out, opened, trajectory)
     if trajectory.stop_reason.is_fault:
@@ -90,20 +97,54 @@ async def _ask(document: Document, question: str, policy: Policy, rules: Protoco
     return await run_agent(policy, Environment(asked, document, retriever, rules))
 
 
-def _warn_without_text(out: Console, document: Document, policy: RoleSpec) -> None:
-    from looseleaf.document import MIN_TEXT_CHARACTERS
-
-    bare = [n for n, text in enumerate(document.texts(), 1) if len(text.strip()) < MIN_TEXT_CHARACTERS]
-    if not bare or policy.backend != "embedded":
-        return
-    which = (
-        "no page"
-        if len(bare) == document.page_count
-        else f"{document.page_count - len(bare)} of {document.page_count} pages"
+def _open(out: Console, path: Path, ocr: bool | None, policy: RoleSpec) -> Document:
+    """The document, with what is missing and what it would take said before anything takes long."""
+    from looseleaf.cli.console import progress_bars
+    from looseleaf.document import (
+        MIN_TEXT_CHARACTERS,
+        Document,
+        default_store,
+        ocr_engine,
+        require_ocr,
     )
+
+    if ocr:
+        require_ocr()
+    document = Document.open(path)
+    bare = sum(len(text.strip()) < MIN_TEXT_CHARACTERS for text in document.texts())
+    read = ocr_engine() is not None if ocr is None else ocr
+    if bare and policy.backend == "embedded":
+        _warn_without_text(out, document, bare, read)
+    if not read:
+        return document
+    store = default_store()
+    with progress_bars() as draw:
+        document = Document.open(path, ocr=True, progress=partial(draw, "OCR"))
+    if store.pages_recognized:
+        seconds = store.ocr_cpu_seconds / store.pages_recognized
+        out.print(
+            f"[dim]{store.pages_recognized} pages read by OCR ({document.ocr}), {seconds:.1f} CPU-s a page; "
+            "they are kept for the next question.[/dim]",
+            highlight=False,
+        )
+    return document
+
+
+def _warn_without_text(out: Console, document: Document, bare: int, read: bool) -> None:
+    from looseleaf.document import ocr_engine
+
+    with_text = document.page_count - bare
+    which = f"{with_text} of {document.page_count} pages" if with_text else "no page"
+    can_see = "--policy openai:MODEL --base-url URL"
+    if read:
+        advice = f"The other pages are read by OCR; a model that sees them: {can_see}."
+    elif ocr_engine() is None:
+        advice = f'Add OCR (pip install "looseleaf\\[ocr]") or a model that can: {can_see}.'
+    else:
+        advice = f"Let OCR read the other pages (leave out --no-ocr), or add a model that can: {can_see}."
     out.print(
         f"[yellow]Note:[/yellow] {which} of this document have a text layer, and the embedded policy is a text-and-OCR "
-        "baseline that cannot see images. Add a model that can: --policy openai:MODEL --base-url URL.",
+        f"baseline that cannot see images. {advice}",
         highlight=False,
     )
 

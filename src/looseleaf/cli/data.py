@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -91,6 +92,58 @@ def fetch(
     report = download(benchmark, data, mirror=mirror, endpoint=endpoint, documents=documents)
     typer.echo(f"{report.name}: {len(report.placed)} files placed in {data}, {len(report.kept)} were there.")
     typer.echo(f"Licence: {report.licence}.")
+
+
+class _Split(StrEnum):
+    TRAIN = "train"
+    RL = "rl"
+    TEST = "test"
+
+
+@data_app.command("make")
+def make(
+    out: Annotated[Path, typer.Option("--out", help="New or empty folder.")],
+    benchmark: Annotated[
+        str, typer.Argument(help="What to make; only procedural can be made.")
+    ] = "procedural",
+    documents: Annotated[int, typer.Option(min=1, help="How many documents.")] = 20,
+    seed: Annotated[int, typer.Option(help="Everything is drawn from it, together with the split.")] = 0,
+    split: Annotated[_Split, typer.Option(help="Splits share no names, values and wordings.")] = _Split.TEST,
+    difficulty: Annotated[float, typer.Option(min=0, max=1, help="0 easy to 1 hard.")] = 0.5,
+    questions: Annotated[int, typer.Option(min=1, help="Questions a document.")] = 8,
+    kind: Annotated[
+        list[str], typer.Option("--kind", help="report, paper, slides, manual or form; all if not given.")
+    ] = [],  # noqa: B006
+    twins: Annotated[
+        bool, typer.Option("--twins", help="Also write counterfactual twins of every question.")
+    ] = False,
+) -> None:
+    """Make long documents with questions whose answers and evidence pages are exact; the same seed, the same bytes."""
+    from typing import Any, cast
+
+    from looseleaf.benchmarks import canonical_name
+    from looseleaf.procedural import KINDS
+    from looseleaf.procedural import make as make_documents
+
+    if canonical_name(benchmark) != "procedural":
+        raise ConfigError(
+            f"{benchmark} cannot be made; use procedural, or `looseleaf data fetch {benchmark}`."
+        )
+    chosen = cast(Any, kind or KINDS)  # checked by the generator, which names the kinds
+    manifest = make_documents(
+        out,
+        documents=documents,
+        seed=seed,
+        split=split.value,
+        difficulty=difficulty,
+        kinds=chosen,
+        questions=questions,
+        twins=twins,
+    )
+    typer.echo(
+        f"{manifest.documents} documents, {manifest.pages} pages, {manifest.questions} questions in {out}."
+    )
+    typer.echo(f"Run an agent on them: looseleaf eval procedural --data {out} --out RUN")
 
 
 @data_app.command("overlap")

@@ -34,7 +34,7 @@ def demo(
     with progress_bars() as draw:
         for style in NOTE_STYLES:
             config = RunConfig(
-                data=DataConfig(benchmark="mmlongbench-doc", path=str(DEMO_DATA)),
+                data=DataConfig(benchmark="procedural", path=str(DEMO_DATA)),
                 policy=RoleSpec(backend="embedded", argument=style),
             )
             run = execute(config, out / style, progress=partial(draw, style)).run
