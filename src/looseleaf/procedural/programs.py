@@ -66,6 +66,10 @@ class Program(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         rows = [slot for candidate in self.candidates for slot in (*candidate.keys, candidate.value)]
         return (*self.operands, *self.labels, *rows)
 
+    def on(self, operands: tuple[str, ...], labels: tuple[str, ...]) -> Program:
+        """The same program on other slots."""
+        return msgspec.structs.replace(self, operands=operands, labels=labels if self.labels else ())
+
 
 class Answer(msgspec.Struct, frozen=True):
     """A gold answer: its text as `samples.json` has it, its items, and its format."""

@@ -133,9 +133,7 @@ class ChartFamily:
             author.ask(f"chart.{op}", words, program, cells, (CHART,))
 
     def _ask_whole(self, copy: ChartCopy, name: str, program: Program, **more: object) -> None:
-        siblings = tuple(
-            _moved(program, other.values, other.labels) for other in self.copies if other is not copy
-        )
+        siblings = tuple(program.on(other.values, other.labels) for other in self.copies if other is not copy)
         words = self._words(copy, **more)
         self.author.ask(name, words, program, copy.values, (CHART,), siblings=siblings, common=True)
 
@@ -196,14 +194,3 @@ class ChartFamily:
         words = self._words(copy, label=self.names[i]) | {"where": self.where(wanted[0], wanted[1])}
         program = author.find((*copy.keys, copy.labels[i]), copy.values[i], tuple(wanted))
         author.ask("chart.lookup", words, program, (), ())
-
-
-def _moved(program: Program, operands: tuple[str, ...], labels: tuple[str, ...]) -> Program:
-    return Program(
-        op=program.op,
-        operands=operands,
-        labels=labels if program.labels else (),
-        relation=program.relation,
-        threshold=program.threshold,
-        k=program.k,
-    )

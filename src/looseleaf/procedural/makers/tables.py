@@ -203,7 +203,7 @@ class TableFamily:
     def _ask_whole(self, copy: Copy, column: int, name: str, program: Program, **more: object) -> None:
         """One question about a column; the same question about any other copy has another answer."""
         siblings = tuple(
-            _moved(program, other.column(column), other.labels) for other in self.copies if other is not copy
+            program.on(other.column(column), other.labels) for other in self.copies if other is not copy
         )
         words = self._words(copy, column, **more)
         cells = program.operands
@@ -324,19 +324,6 @@ PLACES = ("", "one decimal place", "two decimal places", "three decimal places",
 PAIR_OPS: tuple[Op, ...] = ("difference", "total", "mean")
 EXTREMES: tuple[Op, ...] = ("largest", "smallest")
 JOINTS = {"dataset": " on the ", "place": " at ", "device": " for the "}
-
-
-def _moved(program: Program, operands: tuple[str, ...], labels: tuple[str, ...]) -> Program:
-    """The same program on other slots."""
-    return Program(
-        op=program.op,
-        operands=operands,
-        labels=labels,
-        relation=program.relation,
-        threshold=program.threshold,
-        k=program.k,
-        places=program.places,
-    )
 
 
 def _round_between(low: int, high: int) -> int | None:
