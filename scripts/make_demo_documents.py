@@ -510,7 +510,12 @@ REPORT_ROWS = (
     ),
     Row("What was the revenue of Marine radar in 2023, in EUR million?", NOT_ANSWERABLE, "None", {}),
     # A trap: the row and the year exist, but the table holds revenue, not profit.
-    Row("What was the operating profit of Pressure sensors in 2023, in EUR million?", NOT_ANSWERABLE, "None", {}),
+    Row(
+        "What was the operating profit of Pressure sensors in 2023, in EUR million?",
+        NOT_ANSWERABLE,
+        "None",
+        {},
+    ),
 )
 PAPER_ROWS = (
     Row("What F1 does the LSTM method reach?", "74.3", "Float", {2: "74.3"}, (TABLE,)),
