@@ -135,6 +135,7 @@ def _warn_without_text(out: Console, document: Document, bare: int, read: bool) 
 
     with_text = document.page_count - bare
     which = f"{with_text} of {document.page_count} pages" if with_text else "no page"
+    verb = "have" if with_text > 1 else "has"
     can_see = "--policy openai:MODEL --base-url URL"
     if read:
         advice = f"The other pages are read by OCR; a model that sees them: {can_see}."
@@ -143,7 +144,7 @@ def _warn_without_text(out: Console, document: Document, bare: int, read: bool) 
     else:
         advice = f"Let OCR read the other pages (leave out --no-ocr), or add a model that can: {can_see}."
     out.print(
-        f"[yellow]Note:[/yellow] {which} of this document have a text layer, and the embedded policy is a text-and-OCR "
+        f"[yellow]Note:[/yellow] {which} of this document {verb} a text layer, and the embedded policy is a text-and-OCR "
         f"baseline that cannot see images. {advice}",
         highlight=False,
     )
