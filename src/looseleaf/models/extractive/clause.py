@@ -87,7 +87,7 @@ def _from_sentence(
     start, end, share = stretch
     before, after = sentence.text[:start], sentence.text[end:]
     text = _subject_text(before) if subject else _object_text(after)
-    if not text or pool.knows_all(stem_set(text)):
+    if not text or text[0].isdigit() or text[0] in "$€£" or pool.knows_all(stem_set(text)):
         return
     score = (1.0 if sentence.whole else FRAGMENT) * coverage * (0.45 + 0.45 * share) * pool.page_factor(page)
     if pool.query.kind in {Kind.PERSON, Kind.PLACE, Kind.NUMBER}:

@@ -88,6 +88,8 @@ class Fact(msgspec.Struct, frozen=True):
 def page_facts(text: str) -> tuple[Fact, ...]:
     """The facts of a page; depends on the text only."""
     model = read_page(text)
+    if model.contents:
+        return ()
     scale = stated_scale(text)
     found: list[Fact] = []
     seen: set[int] = set()

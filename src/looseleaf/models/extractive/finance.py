@@ -19,7 +19,7 @@ ALL_FOUND: Final = 1.2
 DECIMALS: Final = 2
 SMALL: Final = 0.05
 """Below this a ratio is written with twice as many decimals."""
-QUALIFIERS: Final = stem_set("current long term deferred other per share tax comprehensive gross")
+QUALIFIERS: Final = stem_set("current long term deferred other per share tax comprehensive gross equity")
 """Words that make a label another line ("total current liabilities" is not "total liabilities")."""
 MOST_OTHER_WORDS: Final = 6
 """Words that a label may have beyond the usual ones ("Net income attributable to …")."""

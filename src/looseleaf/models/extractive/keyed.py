@@ -34,7 +34,7 @@ def keyed_candidates(pool: Pool) -> Iterator[Candidate]:
     codes = _codes(pool)
     for page, model in pool.pages():
         for line in model.lines:
-            if _DIVIDER.search(line.text):
+            if not model.contents and _DIVIDER.search(line.text):
                 yield from _key_value(pool, page, model, line)
             if typed:
                 yield from _pairs(pool, page, line)

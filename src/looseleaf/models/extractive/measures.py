@@ -228,38 +228,42 @@ _TO: Final = re.compile(
     r"^(?:what (?:is|was) )?(?:the )?(?P<top>.+?)[ -]to[ -](?P<bottom>.+?)(?: ratio)?(?: (?:for|of|in)\b.*)?$",
     re.IGNORECASE,
 )
-_EBITDA: Final = re.compile(r"^(?:what (?:is|was) )?(?:the )?(?:[\w.']+ )?ebitda\b(?! margin)", re.IGNORECASE)
 _PLAIN: Final = re.compile(
-    r"^(?:what (?:is|was) )?(?:the )?(?P<name>total debt|common equity)\b", re.IGNORECASE
+    r"^(?:what (?:is|was) )?(?:the )?(?:[\w.']+ )?(?P<name>ebitda|total debt|common equity)\b(?! margin)",
+    re.IGNORECASE,
 )
+_SUMS_BY_NAME: Final = {
+    "ebitda": Measure("EBITDA", SUMS["ebitda"]),
+    "total debt": Measure("total debt", SUMS["total debt"]),
+    "common equity": Measure("equity", ("equity",)),
+}
 
 
 def measure_of(query: Query) -> Measure | None:
-    """The measure that a question asks for, or `None`."""
+    """The measure that a question asks for, or `None`; without a year there is none."""
     text = " ".join(query.text.rstrip(" ?").replace("-", " ").split())
     if not query.years:
         return None
+    one_to_other = _of_two_names(text)
+    if one_to_other is not None:
+        return one_to_other
     for pattern, measure in MEASURES:
         if re.search(pattern, text, re.IGNORECASE):
             return measure
+    match = _PLAIN.match(text)
+    return _SUMS_BY_NAME[match["name"].lower()] if match else None
+
+
+def _of_two_names(text: str) -> Measure | None:
+    """The measure "A to B", if both sides name lines of the statements."""
     match = _TO.match(text)
-    if match is not None:
-        top, bottom = _named(match["top"]), _named(match["bottom"])
-        if top and bottom:
-            averaged = (bottom,) if "average" in match["bottom"].lower() else ()
-            return Measure(
-                f"{top} to {bottom}", SUMS.get(top, (top,)), SUMS.get(bottom, (bottom,)), averaged=averaged
-            )
-    if _EBITDA.match(text):
-        return Measure("EBITDA", SUMS["ebitda"])
-    plain_match = _PLAIN.match(text)
-    if plain_match is not None:
-        return (
-            Measure("total debt", SUMS["total debt"])
-            if "debt" in plain_match["name"].lower()
-            else Measure("equity", ("equity",))
-        )
-    return None
+    top, bottom = (_named(match["top"]), _named(match["bottom"])) if match else (None, None)
+    if match is None or top is None or bottom is None:
+        return None
+    averaged = (bottom,) if "average" in match["bottom"].lower() else ()
+    return Measure(
+        f"{top} to {bottom}", SUMS.get(top, (top,)), SUMS.get(bottom, (bottom,)), averaged=averaged
+    )
 
 
 def _named(text: str) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from itertools import pairwise
 from typing import Final
 
 import msgspec
@@ -18,6 +19,10 @@ MAX_SENTENCE_WORDS: Final = 90
 
 SHORT_LINE: Final = 0.6
 """A line shorter than this share of the widest one ends a paragraph where the next starts with a capital."""
+LEAST_ENTRIES: Final = 6
+ENTRY_SHARE: Final = 0.4
+RISING_SHARE: Final = 0.75
+"""What makes a page one of contents: entries, their share of the lines, and of page numbers that rise."""
 MOST_FIGURES: Final = 0.35
 """Share of words with digits from which a run of words is no sentence."""
 
@@ -82,6 +87,7 @@ class PageModel(msgspec.Struct, frozen=True):
         sentences: sentences of the running text; chart labels and table rows come out as fragments.
         headings: for each line the index of the last heading at or above it, or -1.
         stems: all content stems of the page.
+        contents: whether it is a table of contents or an index, whose numbers are page numbers.
         lowercase: stems of words that the page holds in small letters somewhere: the others are names.
     """
 
@@ -90,6 +96,7 @@ class PageModel(msgspec.Struct, frozen=True):
     headings: tuple[int, ...]
     stems: frozenset[str]
     lowercase: frozenset[str]
+    contents: bool = False
 
     def heading(self, line: int) -> str:
         """Text of the heading that a line stands under, or empty."""
@@ -116,7 +123,7 @@ _ABBREVIATION: Final = re.compile(
     r"|sec|vol|pp|cf|jan|feb|mar|apr|jun|jul|aug|sep|sept|oct|nov|dec)|\b[A-Z])\.$",
     re.IGNORECASE,
 )
-_SENTENCE_END: Final = re.compile(r"(?<=[.!?])[\"”’)]*\s+(?=[\"“‘(\[]?[A-Z0-9])")
+_SENTENCE_END: Final = re.compile(r"(?<=[.!?])(?:\[\d+\])*[\"”’)]*\s+(?=[\"“‘(\[]?[A-Z0-9])")
 
 
 def _line_kind(text: str) -> LineKind:
@@ -259,6 +266,16 @@ def _is_whole(words: list[str]) -> bool:
     )
 
 
+def _is_contents(lines: list[Line]) -> bool:
+    """Whether many lines end in one whole number each, and these mostly rise."""
+    ends = [line.row.numbers[-1] for line in lines if line.row is not None and len(line.row.cells) == 1]
+    pages = [n.value for n in ends if n is not None and n.text.isdigit()]
+    rising = sum(a <= b for a, b in pairwise(pages))
+    return len(pages) >= max(LEAST_ENTRIES, ENTRY_SHARE * len(lines)) and rising >= RISING_SHARE * (
+        len(pages) - 1
+    )
+
+
 def _headings(lines: list[Line]) -> list[int]:
     found, last = [], -1
     for line in lines:
@@ -277,5 +294,6 @@ def read_page(text: str) -> PageModel:
         sentences=tuple(_sentences(lines)),
         headings=tuple(_headings(lines)),
         stems=frozenset().union(*(line.stems for line in lines)),
+        contents=_is_contents(lines),
         lowercase=frozenset(stem(token) for token in set(tokens(text)) if token[0].islower()),
     )

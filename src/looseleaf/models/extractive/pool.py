@@ -22,7 +22,7 @@ SUBJECT_WEIGHT: Final = 0.3
 """Part of its weight that the subject's name keeps."""
 SMALL_POOL: Final = 4
 """With fewer passages, frequency says nothing and no weight is changed."""
-CONTEXT_SHARE: Final = 0.5
+CONTEXT_SHARE: Final = 0.6
 """What a term counts that stands in the context (heading, caption) and not in the evidence itself."""
 SHORTEST_MISSPELT: Final = 6
 LONG_WORD: Final = 9

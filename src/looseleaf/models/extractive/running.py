@@ -20,9 +20,14 @@ LONGEST_ITEM: Final = 14
 """Words of an item of a running sentence; a longer one is a clause."""
 
 _INTRODUCED: Final = re.compile(
-    r"\b(?:are|is|were|was|includ(?:e|es|ing)|such as|consists? (?:primarily |mainly )?of|compris(?:e|es|ing)|namely"
-    r"|following|between|by|of|for|contain(?:s|ing)?|offers?|as|have|has)\b:?|:"
+    r"\b(?:are|includ(?:e|es|ing)|such as|consists? (?:primarily |mainly )?of|compris(?:e|es|ing)|namely|following"
+    r"|contain(?:s|ing)?|offers?)\b:?|:"
 )
+"""Words that a list follows."""
+_LOOSELY: Final = re.compile(r"\b(?:is|was|were|between|by|of|for|as|have|has|on|with)\b")
+"""Words that a list may follow, if they stand right after the thing asked for."""
+FOCUS_REACH: Final = 3
+"""Words before a loose introduction in which the thing asked for must stand."""
 _SEPARATOR: Final = re.compile(r",\s+(?:and|or|as well as)\s+|;\s+(?:and\s+)?|,\s+|\s+and\s+(?=[^,;]*$)")
 _COUNTED: Final = re.compile(r"(?:^|\s)\(?(?:\d{1,2}|[a-e]|i{1,3}|iv|v)\)\s")
 _NUMBERING: Final = re.compile(r"^((?:\d{1,2}|[A-Z]|[IVX]+)(?:\.\d{1,2})*\.?)\s+(?=[A-Z])")
@@ -66,13 +71,23 @@ def inline(pool: Pool, page: int, model: PageModel, sentence: Sentence) -> Itera
     coverage = pool.coverage(sentence.stems, stem_set(model.heading(sentence.line)))
     if coverage < LEAST_COVERAGE:
         return
-    for match in _INTRODUCED.finditer(sentence.text):
-        before, after = sentence.text[: match.start()], sentence.text[match.end() :].strip().rstrip(".")
+    for start, end in _introductions(pool, sentence.text):
+        before, after = sentence.text[:start], sentence.text[end:].strip().rstrip(".")
         items = _items(after)
         if len(items) >= 2 and sentence.whole and pool.coverage(stem_set(before)) > 0:
             share = pool.coverage(stem_set(before)) / max(coverage, 0.01)
             score = INLINE * coverage * (0.5 + 0.5 * min(share, 1.0)) * pool.page_factor(page)
             yield Listing(page, tuple(items), before.strip(), score, "inline")
+
+
+def _introductions(pool: Pool, text: str) -> Iterator[tuple[int, int]]:
+    """Where lists may begin: start and end of the words that introduce them."""
+    for match in _INTRODUCED.finditer(text):
+        yield match.start(), match.end()
+    for match in _LOOSELY.finditer(text):
+        before = stem_set(" ".join(text[: match.start()].split()[-FOCUS_REACH:]))
+        if before & set(pool.focus):
+            yield match.start(), match.end()
 
 
 def _items(text: str) -> list[str]:

@@ -104,13 +104,22 @@ def plain(pool: Pool, page: int, model: PageModel) -> Iterator[Listing]:
         )
         if coverage < LEAST_PLAIN:
             continue
-        items: list[str] = []
-        for below in lines[line.index + 1 :]:
-            if not _is_short_item(below) or (pool.query.wanted and len(items) == pool.query.wanted):
-                break
-            items.append(below.text)
+        items = _short_items(pool, model, line.index + 1)
         if 2 <= len(items) <= MOST_PLAIN:
             yield Listing(page, tuple(items), line.text, PLAIN * coverage * pool.page_factor(page), "plain")
+
+
+def _short_items(pool: Pool, model: PageModel, start: int) -> list[str]:
+    """Short lines from line `start` on; a line that runs on in small letters is no item but the start of a text."""
+    items: list[str] = []
+    for line in model.lines[start:]:
+        if line.text[0].islower() and items:
+            items.pop()
+            break
+        if not _is_short_item(line) or (pool.query.wanted and len(items) == pool.query.wanted):
+            break
+        items.append(line.text)
+    return items
 
 
 def questions(pool: Pool, page: int, model: PageModel) -> Iterator[Listing]:
