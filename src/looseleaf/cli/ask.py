@@ -138,14 +138,14 @@ def _warn_without_text(out: Console, document: Document, bare: int, read: bool) 
     verb = "have" if with_text > 1 else "has"
     can_see = "--policy openai:MODEL --base-url URL"
     if read:
-        advice = f"The other pages are read by OCR; a model that sees them: {can_see}."
+        advice = f"OCR reads the rest now; a model that sees it: {can_see}."
     elif ocr_engine() is None:
         advice = f'Add OCR (pip install "looseleaf\\[ocr]") or a model that can: {can_see}.'
     else:
-        advice = f"Let OCR read the other pages (leave out --no-ocr), or add a model that can: {can_see}."
+        advice = f"Let OCR read the rest (leave out --no-ocr), or add a model that can: {can_see}."
     out.print(
-        f"[yellow]Note:[/yellow] {which} of this document {verb} a text layer, and the embedded policy is a text-and-OCR "
-        f"baseline that cannot see images. {advice}",
+        f"[yellow]Note:[/yellow] {which} of this document {verb} a text layer, and the embedded policy is a "
+        f"text-and-OCR baseline that cannot see images. {advice}",
         highlight=False,
     )
 
