@@ -102,7 +102,10 @@ class Stub:
 def measure(part: str, python: str, folder: Path, base_url: str) -> dict[str, float] | None:
     """CPU seconds, resident megabytes and wall seconds of one part, or `None` where it cannot run."""
     command = [python, __file__, "--part", part, "--folder", str(folder), "--base-url", base_url]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except OSError:
+        return None
     if done.returncode:
         if "No module named 'inspect_ai'" in done.stderr:
             return None

@@ -15,7 +15,7 @@ import pytest
 from looseleaf.errors import ConfigError, ContextOverflowError, ProviderError
 from looseleaf.memory import Finding, WorkingMemory
 from looseleaf.models.chat.backoff import MAX_WAIT, retry_after, wait_seconds
-from looseleaf.models.chat.client import OUTAGE, ChatClient, RefusedError
+from looseleaf.models.chat.client import OUTAGE, SLOW_RETRIES, ChatClient, RefusedError
 from looseleaf.models.chat.limiter import Limiter
 from looseleaf.models.chat.make import chat_client, openai_role
 from looseleaf.models.chat.message import ImagePart, Message, TextPart, wire
@@ -137,8 +137,8 @@ def test_a_client_can_be_closed_and_used_again() -> None:
 
 @pytest.mark.parametrize("fault", ["too_many", "server_error", "hang", "reset", "truncated"])
 def test_a_fault_that_passes_is_tried_again(fault: str) -> None:
-    with StubServer(say("hi"), faults=Faults(**{fault: 0.5}), seed=3) as stub:
-        client = client_of(stub, timeout=0.2, cache=False)
+    with StubServer(say("hi"), faults=Faults(**{fault: 0.3}), seed=3) as stub:
+        client = client_of(stub, timeout=0.5, cache=False)
 
         async def some() -> list[str]:
             return [
@@ -207,6 +207,15 @@ def test_no_server_at_all() -> None:
     client = chat_client("policy", RoleSpec.parse("openai:m", base_url=url, retries=1))
     with pytest.raises(ProviderError, match=r"did not answer.*(refused|connect)"):
         run(client.complete(HELLO))
+
+
+def test_a_server_that_never_answers_is_tried_a_few_times_only() -> None:
+    with StubServer(say("hi"), faults=Faults(hang=1.0)) as stub:
+        with pytest.raises(
+            ProviderError, match=r"no answer in time .*nothing within 0\.1 seconds.*raise timeout"
+        ):
+            run(client_of(stub, timeout=0.1).complete(HELLO))
+        assert len(stub.log.chats) == 1 + SLOW_RETRIES
 
 
 def test_an_outage_ends_soon_and_is_noticed_when_it_ends() -> None:

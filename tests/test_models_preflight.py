@@ -267,6 +267,12 @@ def test_an_overflow_that_only_the_server_knows_of(code: dict[str, str]) -> None
     fails(Model(code, refuse={"images>2": error(400, words)}), "does not fit the context")
 
 
+def test_a_seed_that_is_refused(code: dict[str, str]) -> None:
+    refuse = {"seed": error(400, 'Invalid JSON payload received. Unknown name "seed": Cannot find field.')}
+    fails(Model(code, refuse=refuse), r"refuses the request .*seed.*send_seed = false")
+    look(Model(code, refuse=refuse), send_seed=False)
+
+
 def test_a_parameter_that_is_refused(code: dict[str, str]) -> None:
     refuse = {"top_p": error(400, "Unsupported parameter: 'top_p' is not supported with this model.")}
     fails(Model(code, refuse=refuse), r"refuses the request .*top_p", top_p=0.9)

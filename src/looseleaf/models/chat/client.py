@@ -29,6 +29,8 @@ SUPPRESSED_BIAS = -100.0
 A float, since transformers 5.24 refuses integers."""
 CACHE_VERSION = 1
 """Version of the response cache's keys; raised when the same request would come to mean something else."""
+SLOW_RETRIES = 3
+"""Most attempts after one that brought no answer in time: each may cost a whole timeout."""
 OUTAGE = 8
 """Requests in a row that must fail on every attempt before the server counts as down: from then on a request gets
 one attempt, so that an outage ends a run soon, until one succeeds again."""
@@ -192,9 +194,11 @@ class ChatClient:
             raise ServerError(fault_of_status(200, words)) from None
 
     async def _wait_or_give_up(self, fault: Fault, attempt: int) -> None:
-        if fault.kind is not FaultKind.PASSING:
+        if fault.kind not in {FaultKind.PASSING, FaultKind.SLOW}:
             raise self._final(fault)
         attempts = 0 if self._failed_in_a_row >= OUTAGE else self.options.retries
+        if fault.kind is FaultKind.SLOW:
+            attempts = min(attempts, SLOW_RETRIES)
         if attempt >= attempts or (fault.retry_after or 0) > MAX_ASKED:
             self._failed_in_a_row += 1
             raise self._final(fault)

@@ -39,6 +39,8 @@ class FaultKind(StrEnum):
     """The server refuses something else about the request."""
     PASSING = "passing"
     """A fault that may pass: too many requests, server trouble."""
+    SLOW = "slow"
+    """No whole answer in time; it may pass, and waiting for it costs a whole timeout."""
 
 
 class Fault(NamedTuple):
@@ -179,7 +181,10 @@ _SENTENCES: dict[FaultKind, str] = {
     FaultKind.CREDIT: "The account at {url} has no credit left{said}; add some and run the same command again.",
     FaultKind.MODEL: "The server at {url} has no model {model}{said}; check the name after openai:.",
     FaultKind.URL: "There is no chat model under {url}{said}; check the base URL, which usually ends in /v1.",
-    FaultKind.PARAMETER: "The server at {url} refuses the request{said}; change or leave out the option that it names.",
+    FaultKind.PARAMETER: "The server at {url} refuses the request{said}; change or leave out the option that it names "
+    '(for a seed send_seed = false, for a temperature temperature = "default").',
+    FaultKind.SLOW: "The server at {url} gave no answer in time{said}; raise timeout or send less at once "
+    "(max_in_flight), and run the same command again.",
     FaultKind.PASSING: "The server at {url} did not answer{said}; check the base URL and that it is up, and run the "
     "same command again.",
 }

@@ -50,12 +50,19 @@ class PageImages:
         Raises:
             DocumentError: a page cannot be rendered.
         """
-        known = self._encoded.setdefault(view, {})
+        known = self._known(view)
         cap = self._cap(len(pages), opening)
         for page in pages:
             if (page, cap) not in known:
                 known[page, cap] = await asyncio.to_thread(self._encode, view, page, cap)
         return [known[page, cap] for page in pages]
+
+    def _known(self, view: PolicyView) -> dict[tuple[int, int | None], ImagePart]:
+        """What was encoded for this view; a view that cannot be remembered has its pages encoded anew every turn."""
+        try:
+            return self._encoded.setdefault(view, {})
+        except TypeError:
+            return {}
 
     def _cap(self, pages: int, opening: bool) -> int | None:
         """Most pixels of each page of an observation with so many pages."""

@@ -19,6 +19,7 @@ from looseleaf.models.chat.image_tokens import ImageFamily
 from looseleaf.models.chat.message import Message, Part, TextPart
 from looseleaf.models.chat.parsing import spoken_text
 from looseleaf.models.chat.reply import Reply
+from looseleaf.models.chat.sampling import sampling
 from looseleaf.models.chat.server import ServerError
 from looseleaf.models.prompts import default_format, prompt_text
 from looseleaf.protocol import Protocol
@@ -112,16 +113,23 @@ class _Probe:
         self, protocol: Protocol | None, load: Load | None, family: ImageFamily | None, rng: random.Random
     ) -> Findings:
         try:
-            await self._list_models()
-            said = await self._say_something()
-            if protocol is not None:
-                await self._act(protocol)
-                if load is not None and load.most_images and family is not None:
-                    await self._show_canary(family, rng, said)
-                    await self._show_many(load, family)
+            with sampling(0):  # a seed, as in the run, since some servers refuse it
+                await self._check(protocol, load, family, rng)
         finally:
             await self._client.server.close()
         return self._found
+
+    async def _check(
+        self, protocol: Protocol | None, load: Load | None, family: ImageFamily | None, rng: random.Random
+    ) -> None:
+        await self._list_models()
+        said = await self._say_something()
+        if protocol is None:
+            return
+        await self._act(protocol)
+        if load is not None and load.most_images and family is not None:
+            await self._show_canary(family, rng, said)
+            await self._show_many(load, family)
 
     # -- steps ------------------------------------------------------------------------------------------------
 

@@ -97,7 +97,7 @@ class ChatServer:
         except openai.APIStatusError as problem:
             self._raise_status(problem)
         except TimeoutError:
-            self._raise(FaultKind.PASSING, f"no answer within {self._timeout:g} seconds")
+            self._raise(FaultKind.SLOW, f"nothing within {self._timeout:g} seconds")
         except openai.APITimeoutError:
             self._raise(FaultKind.PASSING, f"no connection within {CONNECT_SECONDS:g} seconds")
         except openai.APIConnectionError as problem:
