@@ -81,7 +81,7 @@ _SPELLINGS: Final = {
 _QUANTITY: Final = re.compile(
     r"(?:about|approximately|approx\.?|around|roughly|nearly|circa|~|≈)?\s*+"
     r"(?P<sign>[-+]?)\s*+(?P<currency>us\$|usd|eur|gbp|[$£€¥₹])?\s*+"
-    r"(?P<number>[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d*)?|\.\d+)(?P<exponent>e[-+]?\d{1,3})?"
+    r"(?P<inner_sign>[-+]?)(?P<number>(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d*)?|\.\d+)(?P<exponent>e[-+]?\d{1,3})?"
     r"\s*+(?P<rest>[^\d]*)"
 )
 _WORD: Final = re.compile(r"[^\W\d_]+|[%$£€¥₹]")
@@ -120,10 +120,10 @@ def parse_quantity(text: str) -> Quantity | None:
     text = plain(text).rstrip(".")
     match = _QUANTITY.fullmatch(drop_parentheses(text).strip() or text)
     words = _words(match["rest"]) if match else None
-    if match is None or words is None:
+    if match is None or words is None or (match["sign"] and match["inner_sign"]):
         return None
     digits = match["number"].replace(",", "")
-    number = float(match["sign"].replace("+", "") + digits.lstrip("+") + (match["exponent"] or ""))
+    number = float((match["sign"] or match["inner_sign"]) + digits + (match["exponent"] or ""))
     if not isfinite(number * MOST_SCALE):
         return None
     return Quantity(
