@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -19,7 +20,7 @@ from looseleaf.roles import Usage
 
 __all__ = ["PreflightReport", "RoleReport", "RunPlan", "check_consent", "preflight"]
 
-LOOPBACK = ("http://127.", "http://localhost", "http://[::1]")
+LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 DEFAULT_MAX_COST = 10.0
 """Cost, in the price table's currency, from which a run on somebody else's server needs a yes."""
 DEFAULT_MAX_TOKENS = 5_000_000
@@ -56,7 +57,7 @@ class RoleReport(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def is_local(self) -> bool:
         """Whether the server is on this machine."""
-        return self.base_url.startswith(LOOPBACK)
+        return _is_local(self.base_url)
 
     def line(self) -> str:
         """One line for people."""
@@ -253,7 +254,14 @@ def _notes(
             notes.append(
                 f"policy {spec.name}: {plan.samples} samples at temperature 0 will be alike; set temperature."
             )
-        if client.price is None and not client.server.base_url.startswith(LOOPBACK):
+        key = client.server.key
+        if (
+            key.given
+            and client.server.base_url.startswith("http://")
+            and not _is_local(client.server.base_url)
+        ):
+            notes.append(f"{role} {spec.name}: the key in {key.variable} goes out unencrypted; use https.")
+        if client.price is None and not _is_local(client.server.base_url):
             notes.append(f"{role} {spec.name}: no price is known; give a price table with prices = FILE.")
     for report in reports:
         if report.found.image_tokens is not None:
@@ -261,6 +269,11 @@ def _notes(
             how = f"{report.formula} gives {by_formula}"
             notes.append(f"{report.role} {report.name}: the test image took {counted} tokens; {how}.")
     return list(dict.fromkeys(notes))
+
+
+def _is_local(base_url: str) -> bool:
+    """Whether a server is on this machine."""
+    return urlsplit(base_url).hostname in LOOPBACK
 
 
 def _duration(seconds: float) -> str:
