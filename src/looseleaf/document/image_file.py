@@ -6,7 +6,6 @@ import math
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Self
 
 from PIL import Image, ImageOps
 
@@ -39,10 +38,8 @@ class ImageFile:
         if self.page_count > MAX_PAGES:
             raise Refusal(f"claims {self.page_count:,} pages; split it into files of at most {MAX_PAGES:,}")
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
+        """Close the file."""
         self._image.close()
 
     def labels(self) -> tuple[str, ...]:

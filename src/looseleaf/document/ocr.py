@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from itertools import zip_longest
 
 from ..errors import ConfigError
+from .chart_values import chart_rows
 from .facts import OcrLine, OcrPage, OcrWord, PageFacts
 from .limits import Limits
 from .reading_order import reading_order
@@ -58,7 +59,8 @@ def has_text_layer(page: PageFacts) -> bool:
 
 def with_ocr(page: PageFacts, read: OcrPage) -> PageFacts:
     """A page with what OCR has read on it: behind its text layer, or in place of one that is next to empty."""
-    text = lay_out(_lines(read.lines, page.height))
+    lines = list(_lines(read.lines, page.height))
+    text = "\n".join([lay_out(lines), *chart_rows(lines)]).strip()
     layered = has_text_layer(page)
     if not text:
         lost = read.problem and not layered and not page.problem

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from typing import Any, Self
+from typing import Any
 
 import pypdfium2
 import pypdfium2.raw as pdfium
@@ -38,10 +38,8 @@ class PdfFile:
             self._pdf.close()
             raise Refusal(_NO_PAGES if self.page_count < 1 else _TOO_MANY.format(self.page_count, MAX_PAGES))
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
+        """Close the file."""
         self._pdf.close()
 
     def labels(self) -> tuple[str, ...]:
@@ -92,7 +90,8 @@ class PdfFile:
     @contextmanager
     def _drawn(self, index: int) -> Iterator[Any]:
         """A page that is to be drawn: forms come first, or its fields are missing."""
-        self._pdf.init_forms()
+        if not self._pdf.formenv:
+            self._pdf.init_forms()
         with self._page(index) as page:
             yield page
 

@@ -20,7 +20,7 @@ from collections.abc import Iterable
 from itertools import pairwise
 from typing import NamedTuple
 
-__all__ = ["CELL_SEPARATOR", "DIVIDED", "LINE_STEP", "Word", "lay_out"]
+__all__ = ["CELL_SEPARATOR", "DIVIDED", "LINE_STEP", "SAME_BASE", "Word", "lay_out", "starts_cell"]
 
 DIVIDED = "\ufffe"
 """What pdfium emits for a hyphen that divides a word at a line end; it drops the line break with it."""
@@ -34,7 +34,7 @@ _CELL_GAP = 1.2
 _NUMBER_GAP = 0.45
 """The same between two numbers, or a number and a currency sign; an ordinary space is 0.25."""
 
-_SAME_BASE = 0.35
+SAME_BASE = 0.35
 """Bases that differ by less than this share of a font height are one line; lines are 1.0 and more apart."""
 
 LINE_STEP = 0.8
@@ -134,7 +134,7 @@ class _Piece:
         return (
             self.turn == above.turn
             and (len(self.cells) > 1) == (len(above.cells) > 1)
-            and _SAME_BASE * above.height < step < _STACK_GAP * max(self.height, above.height)
+            and SAME_BASE * above.height < step < _STACK_GAP * max(self.height, above.height)
             and self._aligned(above)
         )
 
@@ -148,7 +148,7 @@ class _Piece:
         room = _OVERLAP * self.height
         return (
             self.turn == other.turn
-            and abs(other.base - self.base) < _SAME_BASE * max(self.height, other.height)
+            and abs(other.base - self.base) < SAME_BASE * max(self.height, other.height)
             and (self.left >= other.right - room or self.right <= other.left + room)
         )
 
@@ -191,7 +191,7 @@ def _breaks(word: Word, following: Word) -> bool:
     if word.text.endswith(DIVIDED) or word.turn != following.turn or word.height <= 0:
         return True
     down = (word.base - following.base) / word.height
-    return abs(down) >= LINE_STEP or (down > _SAME_BASE and following.left < word.right)
+    return abs(down) >= LINE_STEP or (down > SAME_BASE and following.left < word.right)
 
 
 def _cells(words: list[Word], height: float) -> list[str]:
@@ -201,7 +201,7 @@ def _cells(words: list[Word], height: float) -> list[str]:
     for index, word in enumerate(words):
         text = _without_leader(words, index)
         if index and not fresh:
-            fresh = _starts_cell(words, index, height) and not _clings(cells[-1], text)
+            fresh = starts_cell(words, index, height) and not _clings(cells[-1], text)
         if text and fresh:
             cells.append([text])
         elif text:
@@ -222,7 +222,8 @@ def _without_leader(words: list[Word], index: int) -> str:
     return _LEADER.sub("", text)
 
 
-def _starts_cell(words: list[Word], index: int, height: float) -> bool:
+def starts_cell(words: list[Word], index: int, height: float) -> bool:
+    """Whether the gap before a word of a line ends a cell; `height` is that of the line's font."""
     before, word = words[index - 1], words[index]
     gap = (word.left - before.right) / height
     if gap >= _CELL_GAP:
