@@ -152,7 +152,7 @@ def _kinship(first: Fit, second: Fit) -> float:
     same_page = first.page == second.page
     same_row = same_page and first.fact.line == second.fact.line
     same_column = same_page and first.fact.column == second.fact.column
-    return 0.03 * same_page + 0.05 * (same_row or same_column)
+    return 0.03 * same_page + 0.05 * (same_row or same_column) + 0.1 * same_row
 
 
 def _compute(query: Query, pair: tuple[Fit, Fit]) -> Iterator[Candidate]:

@@ -22,6 +22,7 @@ class Kind(StrEnum):
     TIME = "time"
     PERSON = "person"
     PLACE = "place"
+    DURATION = "duration"
     COLOR = "color"
     EMAIL = "email"
     URL = "url"
@@ -64,7 +65,7 @@ _KINDS: Final[tuple[tuple[Kind, re.Pattern[str]], ...]] = tuple(
         (Kind.MONTH, r"\b(?:what|which) month\b|\bmonths? (?:of|is|was)\b"),
         (
             Kind.DATE,
-            r"\b(?:what|which)(?: is| was)?(?: the)? (?:\w+ )?date\b|\bdates?\b|^when\b|\bdeadline\b"
+            r"\b(?:what|which)(?: is| was)?(?: the)? (?:\w+ )?date\b|\bdates?\b|^when\b|\bdeadline\b|\bby when\b"
             r"|\bwhen (?:was|is|were|did|does|will)\b",
         ),
         (Kind.TIME, r"\bwhat time\b|\bat which time\b"),
@@ -73,6 +74,7 @@ _KINDS: Final[tuple[tuple[Kind, re.Pattern[str]], ...]] = tuple(
             Kind.MONEY,
             r"\bhow much (?:money|does|did|do|will|is|was|were)\b|\b(?:price|cost|fee|salary|budget|revenue)s?\b",
         ),
+        (Kind.DURATION, r"\bhow long (?:does|do|did|is|was|are|will|can|has|have|should|must)\b"),
         (
             Kind.NUMBER,
             r"\bhow (?:much|long|old|far|large|big|tall|high|wide|deep|heavy)\b"
@@ -111,7 +113,7 @@ _OPERATIONS: Final[tuple[tuple[Operation, re.Pattern[str]], ...]] = tuple(
     for operation, pattern in (
         (
             Operation.CHANGE,
-            r"\b(?:percent(?:age)?|relative) (?:change|increase|decrease|growth)\b|\bgrowth rate\b",
+            r"\b(?:percent(?:age)?|relative) (?:change|increase|decrease|growth)\b|\bgrowth rate\b|\bby what percent(?:age)?\b|\bhow many percent (?:did|has|have)\b",
         ),
         (
             Operation.DIFFERENCE,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
@@ -12,21 +13,20 @@ from looseleaf.models.extractive.fact import Fact, page_facts
 from looseleaf.models.extractive.kinds import Kind, Operation
 from looseleaf.models.extractive.pool import CONTEXT_SHARE, Pool
 
-__all__ = ["Fit", "fact_candidates", "fits"]
+__all__ = ["BARE_YEAR", "COMPUTED", "HALF_ANSWER", "Fit", "fact_candidates", "fits"]
 
 LEAST_FIT: Final = 0.25
 NUMERIC: Final = frozenset({Kind.COUNT, Kind.NUMBER, Kind.PERCENT, Kind.MONEY, Kind.TEXT})
 COMPUTED: Final = frozenset({Operation.DIFFERENCE, Operation.CHANGE, Operation.RATIO})
 HALF_ANSWER: Final = 0.75
 """Factor for one printed number where the question asks for a computation."""
+BARE_YEAR: Final = re.compile(r"(?:19|20)\d\d")
 LARGEST_PERCENT: Final = 1000.0
 NOT_COUNTED: Final = 0.55
 """Factor for a number of a sentence that is not followed by the thing counted."""
 RIGHT_YEAR: Final = 1.15
 NO_YEAR: Final = 0.85
 WRONG_YEAR: Final = 0.3
-NAMED_COLUMN: Final = 1.2
-"""Factor for a column whose header the question holds word for word."""
 PROSE: Final = 0.9
 """Factor for a number from a sentence, whose wording cannot be held against it."""
 LATER_COLUMN: Final = 0.93
@@ -57,6 +57,8 @@ def fact_candidates(pool: Pool) -> Iterator[Candidate]:
 def _kind_factor(pool: Pool, fact: Fact) -> float:
     """How well a number suits the kind of answer asked for; 0 where it cannot be one."""
     kind = pool.query.kind
+    if BARE_YEAR.fullmatch(fact.text):
+        return 0.0
     if kind is Kind.PERCENT and abs(fact.number.value) > LARGEST_PERCENT:
         return 0.0
     if not fact.prose:
@@ -99,7 +101,7 @@ def _fit(pool: Pool, fact: Fact, weights: Mapping[str, float], total: float) -> 
     covered += CONTEXT_SHARE * sum(weight for root, weight in weights.items() if root in near - here)
     if fact.prose:
         return covered / total * PROSE
-    named = NAMED_COLUMN if pool.quotes_whole(fact.column) else 1.0
+    named = 1.0 + 2.0 * pool.header_bonus(fact.column)
     precision = len(pool.roots(fact.label_stems) & weights.keys()) / len(fact.label_stems)
     return covered / total * (0.5 + 0.5 * precision) * named
 

@@ -16,7 +16,7 @@ from looseleaf.models.extractive.words import stem, tokens
 
 __all__ = ["Pool"]
 
-SUBJECT_SHARE: Final = 0.5
+SUBJECT_SHARE: Final = 0.65
 """Share of passages from which on a name that they hold is taken for the document's subject."""
 SUBJECT_WEIGHT: Final = 0.3
 """Part of its weight that the subject's name keeps."""
@@ -31,6 +31,8 @@ SHORTEST_ABBREVIATION: Final = 3
 LONGEST_ABBREVIATION: Final = 5
 PAGE_SHARE: Final = 0.25
 """Part of a score that depends on how much of the question its whole page holds."""
+NEGATIONS: Final = frozenset(["no", "not", "never", "without"])
+HEADER_BONUS: Final = 0.1
 NO_FOCUS: Final = 0.65
 NO_ENTITY: Final = 0.75
 ENTITY: Final = 1.2
@@ -145,6 +147,13 @@ class Pool:
         words = {token.lower() for token in tokens(text)}
         return bool(words) and not text.isdigit() and words <= self._asked_words
 
+    def header_bonus(self, header: str) -> float:
+        """More for a header that the question quotes in full, less for one that negates what the question does not."""
+        words = {token.lower() for token in tokens(header)}
+        if words & NEGATIONS and not words & NEGATIONS & self._asked_words:
+            return -HEADER_BONUS
+        return HEADER_BONUS if self.quotes_whole(header) else 0.0
+
     def knows_all(self, stems: Iterable[str]) -> bool:
         """Whether the question holds all of some stems: such a text answers nothing."""
         return self._known.issuperset(stems)
@@ -184,7 +193,8 @@ class Pool:
         """Less than 1 where evidence and context lack the thing asked for, or a name that the question is about."""
         here = set().union(*(self.roots(some) for some in stems))
         wanted = {root for root in self.focus if self.weights.get(root, 0.0) >= 1.0}
-        factor = 1.0 if not wanted or wanted & here else NO_FOCUS
+        share = len(wanted & here) / len(wanted) if wanted else 1.0
+        factor = NO_FOCUS + (1.0 - NO_FOCUS) * share
         return factor if self._entities <= here else factor * NO_ENTITY
 
     def _named_entities(self) -> frozenset[str]:

@@ -9,6 +9,7 @@ from typing import Final
 
 from looseleaf.models.extractive.candidate import Candidate
 from looseleaf.models.extractive.kinds import Kind
+from looseleaf.models.extractive.lookup import COMPUTED, HALF_ANSWER
 from looseleaf.models.extractive.number import find_numbers
 from looseleaf.models.extractive.page import PageModel, Sentence
 from looseleaf.models.extractive.pool import Pool
@@ -43,6 +44,11 @@ UNIT_SIGNS: Final = {
     )
 }
 """Signs that documents print for units which questions spell out."""
+OWNER_WORDS: Final = 2
+"""Words before a bracket that say whose the number in it is."""
+_BRACKETED: Final = re.compile(r"\((?=\d)")
+OWNED: Final = 1.1
+NOT_OWNED: Final = 0.75
 SHARE_OF_PEOPLE: Final = 1.0
 PEOPLE: Final = stem_set(
     "people person adults americans respondents voters users students workers parents men women children teens seniors "
@@ -64,6 +70,7 @@ MOST_FRAGMENT_NUMBERS: Final = 2
 """Words with more numbers that do not read as a sentence are a chart or table, which others read."""
 TYPED: Final = frozenset(Kind) - {Kind.TEXT, Kind.CHOICE, Kind.YES_NO, Kind.TITLE, Kind.PAGE}
 _YEAR: Final = re.compile(r"(?<![\d.,])(?:19|20)\d\d(?!\d|,\d{3})")
+_SHARES: Final = frozenset({Kind.PERCENT, Kind.MONEY})
 _COUNTED: Final = frozenset({Kind.COUNT, Kind.NUMBER})
 
 
@@ -107,8 +114,13 @@ def _from_sentence(pool: Pool, page: int, sentence: Sentence, coverage: float) -
             * pool.page_factor(page)
             * _nearness(pool, sentence.text, span)
             * _phrase_factor(pool, sentence.text, span)
+            * _owner_factor(pool, sentence.text, span)
             * _unit_factor(pool, sentence.text, span)
         )
+        if pool.query.kind in _SHARES:
+            score *= pool.focus_factor(stem_set(nearby(sentence.text, span.start, span.end)))
+        if pool.query.operation in COMPUTED:
+            score *= HALF_ANSWER
         yield Candidate(span.text, page, sentence.text, score, f"sentence:{pool.query.kind}")
 
 
@@ -146,6 +158,20 @@ def _phrase_factor(pool: Pool, text: str, span: Span) -> float:
     around = [*tokens(text[: span.start])[-5:], "", *tokens(text[span.end :])[:4]]
     pairs = {f"{a} {b}".lower() for a, b in pairwise(around) if a and b}
     return 1.0 + PHRASE_BONUS * min(sum(pair in pool.asked for pair in pairs), MOST_PHRASES)
+
+
+def _owner_factor(pool: Pool, text: str, span: Span) -> float:
+    """For a number in brackets: whether the words before it fit the question as well as those before any other."""
+    if not text[: span.start].endswith("("):
+        return 1.0
+    owners = {match.start() + 1: _owner(pool, text[: match.start()]) for match in _BRACKETED.finditer(text)}
+    mine = owners.get(span.start, 0)
+    return OWNED if mine and mine == max(owners.values()) else NOT_OWNED
+
+
+def _owner(pool: Pool, before: str) -> int:
+    """How many terms of the question the words right before a bracket hold."""
+    return len(pool.roots(stem_set(" ".join(before.split()[-OWNER_WORDS:]))))
 
 
 def _unit_factor(pool: Pool, text: str, span: Span) -> float:

@@ -42,6 +42,10 @@ _PATTERNS: Final = {
     Kind.PHONE: re.compile(
         r"(?:\+\d{1,3}[\s.–-]?)?(?:\(\d{2,5}\)|\d{2,5})[\s.–-]\d{3,4}(?:[\s.–-]?\d{2,4})+\b"
     ),
+    Kind.DURATION: re.compile(
+        r"\b\d+(?:[.,]\d+)?(?:\s?(?:to|–|-)\s?\d+)?\s(?:seconds?|minutes?|hours?|days?|weeks?|months?|years?|mins?|hrs?)\b",
+        re.IGNORECASE,
+    ),
     Kind.YEAR: re.compile(r"(?<![\d.,])(?:1[6-9]|20)\d\d(?!\d|,\d{3}|\.\d)"),
     Kind.MONTH: re.compile(_MONTH),
     Kind.TIME: re.compile(r"\b\d{1,2}:\d{2}(?::\d{2})?(?:\s?[ap]\.?m\.?)?|\b\d{1,2}\s?[ap]\.?m\b\.?", re.I),
@@ -62,6 +66,8 @@ _NAME: Final = re.compile(
 
 def find_spans(text: str, kind: Kind) -> list[Span]:
     """Spans of a text that can answer a question of this kind, in order."""
+    if kind is Kind.DATE:
+        return _fullest([Span(m[0].strip(), m.start(), m.end()) for m in _PATTERNS[kind].finditer(text)])
     if kind in _PATTERNS:
         return [Span(m[0].strip(), m.start(), m.end()) for m in _PATTERNS[kind].finditer(text)]
     if kind in {Kind.PERCENT, Kind.MONEY, Kind.NUMBER, Kind.COUNT}:
@@ -69,6 +75,12 @@ def find_spans(text: str, kind: Kind) -> list[Span]:
     if kind in {Kind.PERSON, Kind.PLACE}:
         return name_spans(text)
     return []
+
+
+def _fullest(dates: list[Span]) -> list[Span]:
+    """The dates, bare years left out where there is any fuller one."""
+    full = [span for span in dates if not span.text.isdigit()]
+    return full or dates
 
 
 def nearby(text: str, start: int, end: int) -> str:
@@ -79,9 +91,7 @@ def nearby(text: str, start: int, end: int) -> str:
 def _quantities(text: str, kind: Kind) -> list[Span]:
     numbers = [n for n in find_numbers(text) if not is_reference(text, n)]
     if kind is Kind.PERCENT:
-        numbers = [n for n in numbers if n.unit == "%"] or [
-            n for n in numbers if not n.unit and 0 <= n.value <= 100
-        ]
+        numbers = [n for n in numbers if n.unit == "%"]
     elif kind is Kind.MONEY:
         numbers = [n for n in numbers if n.unit not in {"", "%"}] or [n for n in numbers if n.unit != "%"]
     elif kind is Kind.COUNT:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import pairwise
 from typing import Final
 
 import msgspec
@@ -28,9 +29,11 @@ LONGEST_LINE: Final = 160
 LONGEST_LABEL: Final = 14
 PROSE_WORDS: Final = 12
 LONGEST_YEARS: Final = 60
-TITLE_REACH: Final = 8
+SHORT_HEADER: Final = 90
+"""A header line with tabs up to this length may hold several columns in a cell, told by their capitals."""
+TITLE_REACH: Final = 14
 """Lines above a table that say what it is about."""
-HEADER_LINES: Final = 4
+HEADER_LINES: Final = 7
 HEADER_REACH: Final = 45
 """Lines above a row in which the years of its columns are looked for."""
 
@@ -44,6 +47,7 @@ _YEAR: Final = re.compile(r"(?<![\d.,])(?:19|20)\d\d(?!\d|,\d{3}|\.\d)")
 _DATE: Final = re.compile(
     r"^(?:as of |at )?(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?\s", re.IGNORECASE
 )
+_SECTION: Final = re.compile(r"^\d+(?:\.\d+)+\.?\s")
 _FOOTNOTE: Final = re.compile(r"^\(\w\)$")
 _DASH: Final = re.compile(r"^[—–-]+%?$")
 _CURRENCY: Final = frozenset("$€£¥")
@@ -197,29 +201,69 @@ def _above(lines: tuple[Line, ...], first: int) -> list[str]:
 def _header(lines: tuple[Line, ...], rows: list[TableRow]) -> tuple[str, ...]:
     """Texts of the columns: a first row without figures, lines above or below the rows, or the years above."""
     columns = len(rows[0].cells)
-    if (
-        len(rows) > LEAST_ROWS
-        and not _has_values(rows[0])
-        and (_has_values(rows[1]) or not _has_values(rows[2]))
-    ):
+    worded = not any(_has_values(row) for row in rows)
+    if len(rows) > LEAST_ROWS and not worded and not _has_values(rows[0]):
         return rows.pop(0).cells
     first, last = rows[0].line, rows[-1].line
-    reach = HEADER_REACH if _is_tabbed(lines[first]) else HEADER_LINES
+    reach = HEADER_REACH if _is_tabbed(lines[first]) and not worded else HEADER_LINES
     for index in range(first - 1, max(-1, first - 1 - reach), -1):
         cells = _header_cells(lines[index], columns, tabbed=lines[first].tabbed_page)
         if cells is not None:
             return _stacked(lines, index, cells)
     below = _header_cells(lines[last + 1], columns, tabbed=True) if last + 1 < len(lines) else None
-    return below or ("", *column_years(lines, first, columns - 1))
+    header = below or _fallback(lines, first, columns)
+    if not any(header) and worded and len(rows) > LEAST_ROWS:
+        return rows.pop(0).cells
+    return header
+
+
+def _fallback(lines: tuple[Line, ...], first: int, columns: int) -> tuple[str, ...]:
+    """A header for rows that no line above or below fits: groups over columns, years, or the first few columns."""
+    near = lines[max(0, first - HEADER_LINES) : first]
+    spanning = _spanning(near, columns)
+    if spanning is not None:
+        return spanning
+    years = ("", *column_years(lines, first, columns - 1))
+    return years if any(years) else _partial(near, columns) or years
+
+
+def _spanning(lines: tuple[Line, ...], columns: int) -> tuple[str, ...] | None:
+    """A header of two lines whose first group spans all columns of the lower line ("A | B" over "1 | 2 | 3")."""
+    tabbed = [
+        split_cells(line.text)
+        for line in lines
+        if _is_tabbed(line) and not _has_figures(split_cells(line.text))
+    ]
+    for upper, lower in pairwise(tabbed):
+        for groups in (upper, upper[1:]):
+            if len(groups) > 1 and len(groups) - 1 + len(lower) == columns - 1:
+                label = upper[0] if groups is not upper else ""
+                return (label, *(f"{groups[0]} {cell}" for cell in lower), *groups[1:])
+    return None
+
+
+def _partial(lines: tuple[Line, ...], columns: int) -> tuple[str, ...] | None:
+    """The first header line near the rows, for as many columns as it has cells."""
+    for line in lines:
+        cells = split_cells(line.text)
+        if (
+            _is_tabbed(line)
+            and line.kind != "caption"
+            and 2 <= len(cells) < columns
+            and not _has_figures(cells)
+        ):
+            return (*cells, *[""] * (columns - len(cells)))
+    return None
 
 
 def _header_cells(line: Line, columns: int, *, tabbed: bool) -> tuple[str, ...] | None:
     """The cells of a header line for that many columns, or `None`; on pages with tabs a header has them too."""
     if line.kind in {"caption", "bullet"} or line.text[-1] in ".;?!" or len(line.text) > LONGEST_LINE:
         return None
-    if tabbed and not _is_tabbed(line):
+    if (tabbed and not _is_tabbed(line)) or _SECTION.match(line.text):
         return None
-    choices = (split_cells(line.text),) if tabbed else (split_cells(line.text), _capital_cells(line.text))
+    choices = [split_cells(line.text)] if tabbed and len(line.text) > SHORT_HEADER else []
+    choices = choices or [split_cells(line.text), _capital_cells(line.text)]
     for cells in choices:
         if len(cells) == columns - 1 and columns > 2 and tabbed and not _has_figures(["", *cells]):
             return ("", *cells)
@@ -250,7 +294,8 @@ def _has_values(row: TableRow) -> bool:
 def _has_figures(cells: Sequence[str]) -> bool:
     """Whether a cell is a number other than a year: such a line is a row, not a header."""
     return any(
-        _VALUE.match(cell.split()[-1]) and not _YEAR.fullmatch(cell.split()[-1]) and not _DATE.match(cell)
+        any(_VALUE.match(word) and not _YEAR.fullmatch(word) for word in cell.split())
+        and not _DATE.match(cell)
         for cell in cells[1:]
     )
 

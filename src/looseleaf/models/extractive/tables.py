@@ -9,7 +9,8 @@ from typing import Final
 import msgspec
 
 from looseleaf.models.extractive.candidate import Candidate
-from looseleaf.models.extractive.kinds import Kind, Operation
+from looseleaf.models.extractive.kinds import NUMERIC, Kind, Operation
+from looseleaf.models.extractive.lookup import BARE_YEAR
 from looseleaf.models.extractive.pool import Pool
 from looseleaf.models.extractive.table import Table, TableRow, read_tables
 from looseleaf.models.extractive.words import stem_set
@@ -104,7 +105,10 @@ def _naming_column(pool: Pool, row: TableRow) -> int | None:
 def _asked_column(pool: Pool, table: Table, row: TableRow, named: int) -> tuple[int | None, float]:
     """The column that the question asks for, and how sure that is."""
     others = [i for i in range(len(row.cells)) if i != named and row.cells[i].strip("—–- ")]
-    by_header = [(pool.coverage(stem_set(table.header[i]) - row.stems[named]), -i) for i in others]
+    by_header = [
+        (pool.coverage(stem_set(table.header[i]) - row.stems[named]) + pool.header_bonus(table.header[i]), -i)
+        for i in others
+    ]
     best = max(by_header, default=(0.0, 0))
     if best[0] > 0:
         return -best[1], 1.15
@@ -114,6 +118,8 @@ def _asked_column(pool: Pool, table: Table, row: TableRow, named: int) -> tuple[
 def _suits(pool: Pool, row: TableRow, column: int) -> bool:
     """Whether the cell can answer this kind of question."""
     number = row.numbers[column]
+    if pool.query.kind in NUMERIC and BARE_YEAR.fullmatch(row.cells[column]):
+        return False
     if pool.query.kind in {Kind.COUNT, Kind.PERCENT, Kind.MONEY}:
         return number is not None
     if pool.query.kind in {Kind.PERSON, Kind.PLACE, Kind.TITLE, Kind.COLOR}:

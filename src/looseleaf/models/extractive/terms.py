@@ -27,7 +27,7 @@ _GENERIC: Final = frozenset(
         presentation write answer format show shows shown mention mentioned appear appears include included provide
         list name names call called total number many type types kind kinds give state stated describe described use
         used refer according figure table chart section end ended survey people percentage percent proportion value
-        amount"""
+        amount group groups category categories points"""
     )
 )
 _MONTHS: Final = r"(?:january|february|march|april|may|june|july|august|september|october|november|december)"
@@ -48,8 +48,11 @@ _UNIT: Final = re.compile(
     re.IGNORECASE,
 )
 """The unit that an answer is asked in; it says nothing about where the answer stands."""
+_SHARE_OF: Final = re.compile(
+    r"\b(?:percentage|percent|proportion|share) of\s+(?:the |all )?([^?,.;:]+)", re.IGNORECASE
+)
 _FOCUS: Final = re.compile(
-    r"\b(?:which|what|whose|how many|how much|number of|amount of|list(?: all)?(?: the)?|name(?: of)?(?: the)?|total)"
+    r"\b(?:which|what|whose|how many|how much(?! (?:did|does|do|is|was|were|will|has|have)\b)|number of|amount of|list(?: all)?(?: the)?|name(?: of)?(?: the)?|total)"
     r"\s+(?:(?:is|are|was|were|of|the|a|an|all)\s+)*([^?,.;:]+)",
     re.IGNORECASE,
 )
@@ -104,8 +107,8 @@ def _weight(token: str, root: str, in_company: bool, is_name: bool) -> float:
 
 
 def focus_of(text: str) -> tuple[str, ...]:
-    """Stems of the noun phrase after the question word ("which *officer* …", "how many *steps* …")."""
-    match = _FOCUS.search(text)
+    """Stems of the noun phrase after the question word ("which *officer* …", "what percentage of *women* …")."""
+    match = _SHARE_OF.search(text) or _FOCUS.search(text)
     words: list[str] = []
     for token in tokens(match[1]) if match else ():
         if token.lower() in _FOCUS_END and words:

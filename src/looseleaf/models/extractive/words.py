@@ -69,6 +69,8 @@ _NUMBER_WORDS: Final = {word: value for value, word in enumerate(_UNITS)} | _TEN
 _ORDINAL_WORDS: Final = {word: value for value, word in enumerate(_ORDINALS, start=1)}
 _ROMANS: Final = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x")
 
+_FOOTNOTED: Final = re.compile(r"([a-z]{5,})\d{1,2}")
+"""A word with the number of a footnote right behind it."""
 _STEMMER: Final = Stemmer.Stemmer("english")
 
 
@@ -82,7 +84,10 @@ def stem(token: str) -> str:
     """Stem of one token: lower case, no possessive, no thousands separators, Snowball English."""
     word = token.lower().replace("’", "'")
     if any(c.isdigit() for c in word):
-        return word.replace(",", "")
+        noted = _FOOTNOTED.fullmatch(word)
+        if noted is None:
+            return word.replace(",", "")
+        word = noted[1]
     return str(_STEMMER.stemWord(word.removesuffix("'s").replace("'", "")))
 
 
