@@ -12,6 +12,7 @@ from scipy import stats
 
 from looseleaf.statistics import Clusters, paired_difference, split_conditional_rate, wilson_interval
 from looseleaf.statistics.clusters import Floats
+from looseleaf.statistics.difference import null_influences
 
 
 def test_a_plain_difference_is_the_paired_t_test() -> None:
@@ -71,6 +72,14 @@ def test_below_ten_documents_and_without_denominator() -> None:
     nine = np.array([1.0] * 9 + [0.0] * 21)
     thin = paired_difference((np.ones(30), np.ones(30)), (nine, nine))
     assert (thin.value, thin.interval) == (0, None)
+
+
+def test_influences_under_the_null_are_obuchowskis_differences() -> None:
+    """With equal denominators they are D_k/Σy; else they still add up to the difference."""
+    y, other = np.array([2.0, 3.0, 5.0]), np.array([1.0, 3.0, 4.0])
+    a, b = np.array([1.0, 3.0, 0.0]), np.array([0.0, 1.0, 4.0])
+    np.testing.assert_allclose(null_influences((a, y), (b, y)), (a - b) / 10)
+    assert null_influences((a, y), (b, other)).sum() == pytest.approx(4 / 10 - 5 / 8)
 
 
 def test_a_conditional_split_worked_by_hand() -> None:

@@ -23,6 +23,7 @@ from looseleaf.metrics.sources import source_category, source_names
 from looseleaf.metrics.stored import stored_rows
 from looseleaf.runstore import Run
 from looseleaf.statistics import (
+    MIN_CLUSTERS,
     Clusters,
     ConditionalSplit,
     SeedSummary,
@@ -141,8 +142,16 @@ def _refusal(differing: Sequence[SettingDifference]) -> str:
 def _notices(sides: tuple[Side, Side], pairing: Pairing) -> list[str]:
     missing = unrecorded(sides[0].settings, sides[1].settings)
     alone = pairing.only_first + pairing.only_second
+    documents = len({pair.question.doc_id for pair in pairing.pairs})
     return [
         *([f"Neither run records {name}, so it may differ." for name in missing]),
+        *(
+            [
+                f"Below {MIN_CLUSTERS} documents there are no intervals; p-values are of sign flips of {documents} documents."
+            ]
+            if documents < MIN_CLUSTERS
+            else []
+        ),
         *([f"{alone} questions are in one run only and left out."] if alone else []),
         *(
             [f"{pairing.unlike} questions differ in text, document or gold answer and are left out."]

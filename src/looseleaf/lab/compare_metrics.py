@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
 import numpy as np
 
 from looseleaf.lab.compare_pairs import PairedQuestion, PairedSums, paired_sums
@@ -28,6 +29,7 @@ from looseleaf.statistics import (
     sign_flip_test,
 )
 from looseleaf.statistics.clusters import Floats
+from looseleaf.statistics.difference import null_influences
 
 __all__ = ["CORRECT", "MEMORY_CORRECT", "compare_metric"]
 
@@ -62,7 +64,7 @@ def compare_metric(
     sums = paired_sums(pairs, metric)
     first, second = sums.by_document()
     difference = _difference(metric, first, second)
-    test, flip = _tests(sums, first, second)
+    test, flip = _test(sums, first, second), _sign_flip(sums, first, second)
     lowest, highest = _bounds(metric, pairs)
     return MetricComparison(
         name=metric.name,
@@ -80,7 +82,7 @@ def compare_metric(
         second_interval=_own_interval(metric, second),
         test=test,
         sign_flip=flip,
-        p_value=tested.p_value if (tested := test or flip) else difference.p_value,
+        p_value=_p_value(test, difference, flip),
         sample_size=_size(metric, sums, difference),
     )
 
@@ -107,16 +109,31 @@ def _own_interval(metric: Metric, side: tuple[Floats, Floats]) -> Interval | Non
     return make(x, y, range(len(x))) if len(x) else None
 
 
-def _tests(
-    sums: PairedSums, first: tuple[Floats, Floats], second: tuple[Floats, Floats]
-) -> tuple[TestResult | None, TestResult | None]:
-    """Tests of rows that pair one to one; the asymptotic one only with documents enough."""
+def _test(sums: PairedSums, first: tuple[Floats, Floats], second: tuple[Floats, Floats]) -> TestResult | None:
+    """Obuchowski's test of rows that pair one to one, with documents enough."""
     used = first[1] > 0
-    if not sums.same_rows or not used.any():
-        return None, None
-    differences = (first[0] - second[0])[used]
-    enough = len(differences) >= MIN_CLUSTERS
-    return obuchowski_test(differences) if enough else None, sign_flip_test(differences)
+    if not sums.same_rows or used.sum() < MIN_CLUSTERS:
+        return None
+    return obuchowski_test((first[0] - second[0])[used])
+
+
+def _sign_flip(
+    sums: PairedSums, first: tuple[Floats, Floats], second: tuple[Floats, Floats]
+) -> TestResult | None:
+    """Sign flips of the documents' differences; of their influences where rows do not pair."""
+    if not first[1].any() or not second[1].any():
+        return None
+    used = (first[1] > 0) | (second[1] > 0)
+    if sums.same_rows:
+        return sign_flip_test((first[0] - second[0])[used])
+    found = sign_flip_test(null_influences(first, second)[used])
+    return msgspec.structs.replace(found, method=f"{found.method}, linearised")
+
+
+def _p_value(test: TestResult | None, difference: Difference, flip: TestResult | None) -> float | None:
+    if test is not None:
+        return test.p_value
+    return difference.p_value if difference.p_value is not None or flip is None else flip.p_value
 
 
 def _bootstrap(

@@ -56,9 +56,9 @@ class MetricComparison(msgspec.Struct, frozen=True, kw_only=True):
         first_interval: A's own document-clustered interval.
         second_interval: B's.
         test: Obuchowski's clustered test, where rows pair one to one.
-        sign_flip: document sign-flip test, likewise.
-        p_value: the p-value that goes into the family. Where rows pair one to one: Obuchowski's with `MIN_CLUSTERS`
-            documents, the sign-flip test's with fewer; else the difference's.
+        sign_flip: document sign-flip test; of linearised influences where rows do not pair.
+        p_value: the p-value that goes into the family: Obuchowski's, else the difference's, else (below `MIN_CLUSTERS`
+            documents, where there is neither) the sign-flip test's.
         adjusted: Holm-adjusted p-value, for members of the family.
         sample_size: what it would take to see two points.
     """

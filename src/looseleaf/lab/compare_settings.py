@@ -80,7 +80,7 @@ def settings_of(
     return {
         "data": _data(run.manifest.get("data", {})),
         "retriever family": _text(run.manifest.get("retriever", {}).get("family")),
-        "page resolution": _resolution(run.config.get("protocol")),
+        "page resolution": _resolution(run.manifest.get("page_images"), run.config.get("protocol")),
         "protocol": _protocol(run.config.get("protocol")),
         "scorer": _scorer(scores),
         "extractor": _extractor(run, scores),
@@ -131,11 +131,14 @@ def _data(data: Mapping[str, Any]) -> Setting:
     return _of(f"{data.get('name', '?')} {data.get('version', '')}".strip(), data.get("sha256", data))
 
 
-def _resolution(protocol: Mapping[str, Any] | None) -> Setting:
-    if not protocol:
+def _resolution(images: Mapping[str, Any] | None, protocol: Mapping[str, Any] | None) -> Setting:
+    """As the run recorded its page images; only the protocol's cap for a run that recorded none."""
+    images = images or ({RESOLUTION_FIELD: protocol.get(RESOLUTION_FIELD)} if protocol else None)
+    if not images:
         return _absent(False)
-    cap = protocol.get(RESOLUTION_FIELD)
-    return _of(f"at most {cap:,} pixels" if cap else "as rendered", cap)
+    dpi, cap = images.get("dpi"), images.get(RESOLUTION_FIELD)
+    shown = f"{dpi} dpi" if dpi else "resolution not recorded"
+    return _of(f"{shown}, at most {cap:,} pixels" if cap else shown, images)
 
 
 def _protocol(protocol: Mapping[str, Any] | None) -> Setting:

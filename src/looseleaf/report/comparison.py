@@ -229,13 +229,12 @@ def _beside(comparison: Comparison) -> Block:
     rows = [
         (
             line.name,
-            f"{_signed(line.bootstrap.low, line.percent)} … {_signed(line.bootstrap.high, line.percent)}",
-            f"{line.bootstrap.undefined} of {line.bootstrap.resamples:,}",
+            *_bootstrap_cells(line),
             _p(line.sign_flip.p_value) if line.sign_flip else NOTHING,
-            line.test.method if line.test else "Student t of the linearised difference",
+            _method(line),
         )
         for line in comparison.metrics
-        if line.bootstrap
+        if line.p_value is not None
     ]
     return Block(
         title="Beside the headline: other methods",
@@ -249,6 +248,22 @@ def _beside(comparison: Comparison) -> Block:
         rows=tuple(rows),
         brief=False,
     )
+
+
+def _bootstrap_cells(line: MetricComparison) -> tuple[str, str]:
+    found = line.bootstrap
+    if found is None:
+        return NOTHING, NOTHING
+    ends = f"{_signed(found.low, line.percent)} … {_signed(found.high, line.percent)}"
+    return ends, f"{found.undefined} of {found.resamples:,}"
+
+
+def _method(line: MetricComparison) -> str:
+    if line.test is not None:
+        return line.test.method
+    if line.difference.p_value is not None or line.sign_flip is None:
+        return "Student t of the linearised difference"
+    return line.sign_flip.method
 
 
 def _independent(comparison: Comparison) -> Block:

@@ -13,7 +13,7 @@ from looseleaf.statistics.distributions import student_t_p_value, student_t_quan
 from looseleaf.statistics.interval import LEVEL, MIN_CLUSTERS, Interval, wilson_interval
 from looseleaf.statistics.ratio import ROUNDING
 
-__all__ = ["Difference", "difference_of_influences", "influences", "paired_difference"]
+__all__ = ["Difference", "difference_of_influences", "influences", "null_influences", "paired_difference"]
 
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,6 +36,21 @@ def influences(sums_x: Floats, sums_y: Floats) -> Floats:
     """(x_k − θ y_k) / Σy: what each document adds to the linearised error of θ = Σx/Σy."""
     total = float(sums_y.sum())
     return np.asarray((sums_x - sums_x.sum() / total * sums_y) / total)
+
+
+def null_influences(first: tuple[Floats, Floats], second: tuple[Floats, Floats]) -> Floats:
+    """Influences of the documents on θ_A − θ_B if both ratios were one θ, estimated from both runs together.
+
+    They add up to θ_A − θ_B. Where the denominators are equal they are D_k / Σy with D_k = x_Ak − x_Bk, so a test of them
+    is the test of the D_k.
+
+    Args:
+        first: (x_k, y_k) of A by document, Σy > 0.
+        second: (x_k, y_k) of B by document, Σy > 0.
+    """
+    (x_a, y_a), (x_b, y_b) = first, second
+    theta = (x_a.sum() + x_b.sum()) / (y_a.sum() + y_b.sum())
+    return np.asarray((x_a - theta * y_a) / y_a.sum() - (x_b - theta * y_b) / y_b.sum())
 
 
 def paired_difference(
