@@ -171,6 +171,8 @@ def _from_rows(model: PageModel, scale: float) -> Iterator[Fact]:
     for line in model.lines:
         if line.row is None or not any(line.row.numbers) or line.kind == "caption":
             continue
+        if all(map(_YEAR.fullmatch, (line.row.label, *line.row.cells))):
+            continue
         years = column_years(model.lines, line.index, len(line.row.cells))
         label = stem_set(line.row.label)
         context = stem_set(model.heading(line.index)) | _group(model, line.index)

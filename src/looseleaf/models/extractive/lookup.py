@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
@@ -13,14 +12,13 @@ from looseleaf.models.extractive.fact import Fact, page_facts
 from looseleaf.models.extractive.kinds import Kind, Operation
 from looseleaf.models.extractive.pool import CONTEXT_SHARE, Pool
 
-__all__ = ["BARE_YEAR", "COMPUTED", "HALF_ANSWER", "Fit", "fact_candidates", "fits"]
+__all__ = ["COMPUTED", "HALF_ANSWER", "Fit", "fact_candidates", "fits"]
 
 LEAST_FIT: Final = 0.25
 NUMERIC: Final = frozenset({Kind.COUNT, Kind.NUMBER, Kind.PERCENT, Kind.MONEY, Kind.TEXT})
 COMPUTED: Final = frozenset({Operation.DIFFERENCE, Operation.CHANGE, Operation.RATIO})
 HALF_ANSWER: Final = 0.75
 """Factor for one printed number where the question asks for a computation."""
-BARE_YEAR: Final = re.compile(r"(?:19|20)\d\d")
 LARGEST_PERCENT: Final = 1000.0
 NOT_COUNTED: Final = 0.55
 """Factor for a number of a sentence that is not followed by the thing counted."""
@@ -57,8 +55,6 @@ def fact_candidates(pool: Pool) -> Iterator[Candidate]:
 def _kind_factor(pool: Pool, fact: Fact) -> float:
     """How well a number suits the kind of answer asked for; 0 where it cannot be one."""
     kind = pool.query.kind
-    if BARE_YEAR.fullmatch(fact.text):
-        return 0.0
     if kind is Kind.PERCENT and abs(fact.number.value) > LARGEST_PERCENT:
         return 0.0
     if not fact.prose:

@@ -125,7 +125,7 @@ def _block(lines: tuple[Line, ...], start: int) -> list[TableRow]:
             continue
         if cells is not None and rows:
             cells = _fit(cells, len(rows[0].cells))
-        if cells is None or not (_is_tabbed(line) or _agree(cells, rows)):
+        if cells is None or all(map(_YEAR.fullmatch, cells)) or not (_is_tabbed(line) or _agree(cells, rows)):
             break
         rows.append(_table_row(cells, line.index))
     return rows

@@ -9,8 +9,7 @@ from typing import Final
 import msgspec
 
 from looseleaf.models.extractive.candidate import Candidate
-from looseleaf.models.extractive.kinds import NUMERIC, Kind, Operation
-from looseleaf.models.extractive.lookup import BARE_YEAR
+from looseleaf.models.extractive.kinds import Kind, Operation
 from looseleaf.models.extractive.pool import Pool
 from looseleaf.models.extractive.table import Table, TableRow, read_tables
 from looseleaf.models.extractive.words import stem_set
@@ -118,8 +117,6 @@ def _asked_column(pool: Pool, table: Table, row: TableRow, named: int) -> tuple[
 def _suits(pool: Pool, row: TableRow, column: int) -> bool:
     """Whether the cell can answer this kind of question."""
     number = row.numbers[column]
-    if pool.query.kind in NUMERIC and BARE_YEAR.fullmatch(row.cells[column]):
-        return False
     if pool.query.kind in {Kind.COUNT, Kind.PERCENT, Kind.MONEY}:
         return number is not None
     if pool.query.kind in {Kind.PERSON, Kind.PLACE, Kind.TITLE, Kind.COLOR}:
