@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -48,6 +49,9 @@ def eval_(
     concurrency: o.ConcurrencyOption = 8,
     scorer: o.ScorerOption = "",
     threshold: o.ThresholdOption = ">0",
+    max_cost: o.MaxCostOption = None,
+    max_tokens: o.MaxTokensOption = None,
+    yes: o.YesOption = False,
 ) -> None:
     """Run an agent on a benchmark or on your own questions, score it, and report.
 
@@ -75,7 +79,9 @@ def eval_(
     )
     score_config = _score_config(scorer, extractor, reader, judge, base_url, threshold)
     check_score_config(score_config, run_config.data.benchmark)
-    outcome = _execute(run_config, out or _default_out(run_config))
+    folder = out or _default_out(run_config)
+    _preflight(run_config, score_config, folder, max_cost, max_tokens, yes)
+    outcome = _execute(run_config, folder)
     _score_and_report(outcome.run, score_config, outcome)
 
 
@@ -97,6 +103,9 @@ def run(
     seed: o.SeedOption = 0,
     strict: o.StrictOption = False,
     concurrency: o.ConcurrencyOption = 8,
+    max_cost: o.MaxCostOption = None,
+    max_tokens: o.MaxTokensOption = None,
+    yes: o.YesOption = False,
 ) -> None:
     """Only run the agent; `looseleaf score RUN` scores what is stored."""
     config = _run_config(
@@ -117,7 +126,9 @@ def run(
         strict,
         concurrency,
     )
-    outcome = _execute(config, out or _default_out(config))
+    folder = out or _default_out(config)
+    _preflight(config, None, folder, max_cost, max_tokens, yes)
+    outcome = _execute(config, folder)
     _exit_on_faults(outcome.faults, outcome.interrupted)
 
 
@@ -232,6 +243,8 @@ def _score_config(
 def _spec(text: str, base_url: str | None) -> RoleSpec:
     from looseleaf.models.role_spec import RoleSpec
 
+    if text.endswith(".toml"):
+        return RoleSpec.from_file(Path(text))
     spec = RoleSpec.parse(text)
     return RoleSpec.parse(text, base_url=base_url) if spec.backend == "openai" else spec
 
@@ -241,6 +254,27 @@ def _default_out(config: RunConfig) -> Path:
 
     name = Path(config.data.benchmark).stem
     return Path("runs") / config_id(name, config.as_tables())
+
+
+def _preflight(
+    config: RunConfig,
+    score: ScoreConfig | None,
+    folder: Path,
+    max_cost: float | None,
+    max_tokens: int | None,
+    yes: bool,
+) -> None:
+    """Ask the servers before the first question is spent, and the user before much is."""
+    from looseleaf.models.preflight import check_consent
+    from looseleaf.runner.preflight import preflight_run
+    from looseleaf.runstore import Run
+
+    stored = Run.open(folder) if (folder / "config.toml").exists() else None
+    report = preflight_run(config, score, run=stored)
+    for line in report.lines():
+        typer.echo(line, err=True)
+    ask = typer.confirm if sys.stdin.isatty() else None
+    check_consent(report, max_cost=max_cost, max_tokens=max_tokens, yes=yes, ask=ask)
 
 
 def _execute(config: RunConfig, out: Path) -> RunOutcome:

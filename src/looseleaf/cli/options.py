@@ -21,6 +21,8 @@ __all__ = [
     "IdsOption",
     "JudgeOption",
     "LimitOption",
+    "MaxCostOption",
+    "MaxTokensOption",
     "MaxTurnsOption",
     "OcrOption",
     "OutOption",
@@ -33,11 +35,12 @@ __all__ = [
     "SeedOption",
     "StrictOption",
     "ThresholdOption",
+    "YesOption",
     "data_options",
     "print_version",
 ]
 
-ROLE_HELP = "embedded, openai:MODEL, gguf:PATH or python:module:factory"
+ROLE_HELP = "embedded, openai:MODEL, gguf:PATH, python:module:factory or a FILE.toml table"
 
 PolicyOption = Annotated[
     str,
@@ -138,6 +141,21 @@ ThresholdOption = Annotated[
         help="When a graded score counts as correct: '>0' (paper), '>=0.5' or '=1'.",
         rich_help_panel="Scoring",
     ),
+]
+MaxCostOption = Annotated[
+    float | None,
+    typer.Option(
+        "--max-cost", help="Do not start a run estimated to cost more.", rich_help_panel="Preflight"
+    ),
+]
+MaxTokensOption = Annotated[
+    int | None,
+    typer.Option(
+        "--max-tokens", help="Do not start a run estimated to take more.", rich_help_panel="Preflight"
+    ),
+]
+YesOption = Annotated[
+    bool, typer.Option("--yes", help="Start whatever it is estimated to take.", rich_help_panel="Preflight")
 ]
 OutOption = Annotated[Path | None, typer.Option("--out", help="RUN folder, new or to be continued.")]
 DataOption = Annotated[Path | None, typer.Option("--data", help="Data folder of a benchmark.")]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tomllib
+from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
@@ -51,6 +53,20 @@ class RoleSpec(msgspec.Struct, frozen=True, kw_only=True):
             argument=argument,
             options={name: value for name, value in options.items() if value is not None},
         )
+
+    @classmethod
+    def from_file(cls, path: Path) -> RoleSpec:
+        """Read a TOML table with `backend`, and perhaps `argument` and `options`.
+
+        Raises:
+            ConfigError: the file cannot be read as that.
+        """
+        try:
+            return msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8")), cls)
+        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, msgspec.ValidationError) as problem:
+            raise ConfigError(
+                f'The role file {path} cannot be used ({problem}); write backend = "…", argument = "…" and [options].'
+            ) from problem
 
     @property
     def name(self) -> str:
