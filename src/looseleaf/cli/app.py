@@ -9,6 +9,7 @@ import typer
 
 from looseleaf.cli.ask import ask
 from looseleaf.cli.audit import audit_app
+from looseleaf.cli.cache import cache
 from looseleaf.cli.compare import compare
 from looseleaf.cli.data import data_app
 from looseleaf.cli.demo import demo
@@ -65,6 +66,7 @@ app.command("score")(score)
 app.command("report")(report)
 app.command("compare")(compare)
 app.command("simulate")(simulate)
+app.command("cache")(cache)
 app.add_typer(audit_app, name="audit")
 app.add_typer(data_app, name="data")
 

@@ -8,28 +8,33 @@ import os
 import sys
 import tempfile
 import threading
+import time
 import zlib
 from collections import OrderedDict
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO, TypeVar
+from typing import TypeVar
 
 import msgspec
 
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
+from .cache_folder import CacheFolder
+from .locks import Locks
 
 __all__ = ["Cache", "default_root"]
 
 MEMORY_BYTES = 64 << 20
 """Bound of the cache that is kept in memory where no folder can be written."""
 
-_CHECKSUM_BYTES = 4
+CHECK_BYTES = 512 << 20
+"""Bytes that a process writes between two looks at the size of the folder."""
 
-_LOCKS = 4096
-"""Number of lock files; two keys that share one only wait for each other."""
+DAY_SECONDS = 86_400.0
+"""After so long without a look, the first process that writes takes one."""
+
+TOUCH_SECONDS = 3600.0
+"""How exact the time of last use is."""
+
+_CHECKSUM_BYTES = 4
 
 T = TypeVar("T")
 
@@ -71,9 +76,10 @@ class Cache:
     def __init__(self, root: Path | None) -> None:
         self.root = root
         self._writable = root is not None
+        self._unchecked: int | None = None
         self._memory: OrderedDict[str, bytes] = OrderedDict()
         self._lock = threading.Lock()
-        self._locks = [threading.Lock() for _ in range(_LOCKS)]
+        self._locks = Locks(root and root / "locks")
         if root is None:
             _log.warning("There is no home directory for the cache; set LOOSELEAF_CACHE to a folder.")
 
@@ -84,7 +90,7 @@ class Cache:
         if held is not None or self.root is None:
             return held
         try:
-            stored = (self.root / key).read_bytes()
+            stored = _read(self.root / key)
         except OSError:
             return None
         value = stored[_CHECKSUM_BYTES:]
@@ -103,6 +109,7 @@ class Cache:
         if self._writable and self.root is not None:
             try:
                 _write(self.root / key, _checksum(value) + value)
+                self._check_size(self.root, len(value))
                 return
             except OSError as error:
                 self._give_up(self.root, error.strerror or type(error).__name__)
@@ -119,25 +126,28 @@ class Cache:
     def lock(self, key: str, *, wait: bool = True) -> Iterator[bool]:
         """Hold what is computed for `key` against all other threads and processes; yields whether it is held.
 
-        The operating system lets go when a process is killed. Keys share a fixed number of lock files, as
-        removing one safely would need a lock. Where files cannot be locked, only threads keep apart.
-
         Args:
             key: what is about to be computed.
             wait: wait for whoever holds it; else yield `False` at once.
         """
-        number = zlib.crc32(key.encode()) % _LOCKS
-        with _thread_lock(self._locks[number], wait) as held:
-            if not held or not self._writable or self.root is None:
-                yield held
-                return
-            with _file_lock(self.root / "locks" / f"{number:03x}", wait) as locked:
-                yield locked
+        with self._locks.hold(key, wait) as held:
+            yield held
 
     def after_fork(self) -> None:
         """In a forked child: a thread of the parent may have held the lock."""
         self._lock = threading.Lock()
-        self._locks = [threading.Lock() for _ in range(_LOCKS)]
+        self._locks = Locks(self.root and self.root / "locks")
+
+    def _check_size(self, root: Path, written: int) -> None:
+        """Every so many bytes, and once a day, see whether the folder has outgrown its limit."""
+        with self._lock:
+            first = self._unchecked is None
+            self._unchecked = written + (self._unchecked or 0)
+            due = self._unchecked >= CHECK_BYTES
+            self._unchecked = 0 if due else self._unchecked
+        folder = CacheFolder(root)
+        if due or (first and folder.unchecked_seconds > DAY_SECONDS):
+            folder.trim()
 
     def _give_up(self, root: Path, why: str) -> None:
         self._writable = False
@@ -149,53 +159,17 @@ class Cache:
         )
 
 
-@contextlib.contextmanager
-def _thread_lock(lock: threading.Lock, wait: bool) -> Iterator[bool]:
-    held = lock.acquire(blocking=wait)
-    try:
-        yield held
-    finally:
-        if held:
-            lock.release()
-
-
-@contextlib.contextmanager
-def _file_lock(path: Path, wait: bool) -> Iterator[bool]:
-    try:
-        file = _open_locked(path, wait)
-    except BlockingIOError:
-        yield False
-        return
-    with file or contextlib.nullcontext():
-        yield True
-
-
-def _open_locked(path: Path, wait: bool) -> BinaryIO | None:
-    """A lock file that this process holds until it is closed; `None` where there are no such locks.
-
-    Raises:
-        BlockingIOError: somebody else holds it, and `wait` is false.
-    """
-    if fcntl is None:
-        return None
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        file = path.open("ab")
-    except OSError:  # not writable: `put` will say so
-        return None
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-    except BlockingIOError:
-        file.close()
-        raise
-    except OSError:  # a file system without locks
-        file.close()
-        return None
-    return file
-
-
 def _checksum(value: bytes) -> bytes:
     return zlib.crc32(value).to_bytes(_CHECKSUM_BYTES, "big")
+
+
+def _read(path: Path) -> bytes:
+    """A file's bytes; now and then its time is set, as the files that were not used longest go first."""
+    with path.open("rb") as file:
+        if time.time() - os.fstat(file.fileno()).st_mtime > TOUCH_SECONDS:
+            with contextlib.suppress(OSError):  # it may be somebody else's
+                os.utime(path)
+        return file.read()
 
 
 def _write(path: Path, content: bytes) -> None:
