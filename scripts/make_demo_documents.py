@@ -516,6 +516,8 @@ REPORT_ROWS = (
         "None",
         {},
     ),
+    # Another: on that day another officer was appointed.
+    Row("Who was appointed as chief financial officer on 14 March 2023?", NOT_ANSWERABLE, "None", {}),
 )
 PAPER_ROWS = (
     Row("What F1 does the LSTM method reach?", "74.3", "Float", {2: "74.3"}, (TABLE,)),
@@ -535,6 +537,8 @@ PAPER_ROWS = (
     ),
     Row("How many parameters does the network have?", "18432", "Int", {3: "18,432"}, (TEXT,)),
     Row("What dropout rate is used in training?", NOT_ANSWERABLE, "None", {}),
+    # A trap: the table is of the test set.
+    Row("What F1 does the LSTM method reach on the training set?", NOT_ANSWERABLE, "None", {}),
     # Two that no text layer answers: a colour, and a count that nobody wrote down.
     Row("What colour are the bars in Figure 1?", "Teal", "Str", {3: "Figure 1"}, (FIGURE,)),
     Row("How many authors does the paper have?", "2", "Int", {1: "Jonas Abelard"}, (TEXT,)),

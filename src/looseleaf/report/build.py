@@ -141,7 +141,7 @@ def write_report(run: Run, report: Report) -> tuple[Path, Path]:
         folder.mkdir(exist_ok=True)
     except OSError as problem:
         raise RunError(
-            f"{folder} cannot be made ({problem.strerror}); remove what is in its place."
+            f"{folder} cannot be written ({problem.strerror}); remove what is in its place."
         ) from problem
     json_path, markdown_path = folder / "report.json", folder / "report.md"
     write_atomically(json_path, msgspec.json.format(msgspec.json.encode(report), indent=2) + b"\n")
