@@ -427,3 +427,16 @@ def test_one_run_under_two_readers(cli: Cli, tmp_path: Path) -> None:
 
 def _fields(row: Any) -> dict[str, Any]:
     return {name: getattr(row, name) for name in row.__struct_fields__}
+
+
+def test_a_difference_that_few_documents_carry_is_doubted_aloud(tmp_path: Path) -> None:
+    found = compare_runs(make_run(tmp_path / "a", random_pairs(1)), make_run(tmp_path / "b", random_pairs(2)))
+    line = found.metric("P_mmc[answerable]")
+    assert line.sign_flip is not None
+    doubt = "P_mmc[answerable]: few documents carry this difference; flipping their signs gives p = 0.210."
+    for p_value, said in ((0.04, True), (0.045, False), (0.06, False)):
+        flip = msgspec.structs.replace(line.sign_flip, p_value=0.21)
+        changed = msgspec.structs.replace(line, p_value=p_value, sign_flip=flip)
+        metrics = [changed if each is line else each for each in found.metrics]
+        blocks = comparison_blocks(msgspec.structs.replace(found, metrics=metrics))
+        assert any(doubt in block.sentences for block in blocks) is said

@@ -52,6 +52,7 @@ fixed here, before any run is looked at; every other p-value is exploratory."""
 SLICED = ("Acc", "MemAcc", "P_mmc[answerable]")
 """Metrics of the breakdowns."""
 NO_LABEL = "(none)"
+FEW = f"Only {{}} documents: no intervals below {MIN_CLUSTERS}, and p-values are of document sign flips."
 
 
 def compare_runs(
@@ -145,13 +146,7 @@ def _notices(sides: tuple[Side, Side], pairing: Pairing) -> list[str]:
     documents = len({pair.question.doc_id for pair in pairing.pairs})
     return [
         *([f"Neither run records {name}, so it may differ." for name in missing]),
-        *(
-            [
-                f"Below {MIN_CLUSTERS} documents there are no intervals; p-values are of sign flips of {documents} documents."
-            ]
-            if documents < MIN_CLUSTERS
-            else []
-        ),
+        *([FEW.format(documents)] if documents < MIN_CLUSTERS else []),
         *([f"{alone} questions are in one run only and left out."] if alone else []),
         *(
             [f"{pairing.unlike} questions differ in text, document or gold answer and are left out."]

@@ -21,6 +21,9 @@ HEAD = ("", "A", "B", "A − B", "95 % interval", "p", "p (Holm)", "n")
 NOTHING = "–"
 SMALLEST_P = 0.001
 """p-values below are printed as such."""
+SIGNIFICANT = 0.05
+DOUBT = 5.0
+"""How many times larger the sign-flip test's p-value is before the asymptotic test is doubted aloud."""
 
 
 def print_two_runs(console: Console, comparison: Comparison) -> None:
@@ -97,6 +100,7 @@ def _headline(comparison: Comparison, labels: dict[str, str]) -> Block:
         rows=tuple(_row(labels[line.name], line) for line in comparison.metrics),
         sentences=(
             f"p (Holm) adjusts over {family}, fixed beforehand; every other p is exploratory.",
+            *_doubts(comparison),
             *(f"{mark} {meaning}" for mark, meaning in _marks(comparison).items()),
             *(
                 [
@@ -107,6 +111,16 @@ def _headline(comparison: Comparison, labels: dict[str, str]) -> Block:
             ),
         ),
     )
+
+
+def _doubts(comparison: Comparison) -> list[str]:
+    """Tests of the family that rest on documents too few or too unequal to be trusted."""
+    return [
+        f"{line.name}: few documents carry this difference; flipping their signs gives p = {_p(flip.p_value)}."
+        for line in comparison.metrics
+        if line.name in comparison.family and (flip := line.sign_flip) and line.p_value is not None
+        if line.p_value < SIGNIFICANT and flip.p_value > DOUBT * line.p_value
+    ]
 
 
 def _row(label: str, line: MetricComparison) -> tuple[str, ...]:

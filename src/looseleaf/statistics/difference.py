@@ -41,8 +41,8 @@ def influences(sums_x: Floats, sums_y: Floats) -> Floats:
 def null_influences(first: tuple[Floats, Floats], second: tuple[Floats, Floats]) -> Floats:
     """Influences of the documents on θ_A − θ_B if both ratios were one θ, estimated from both runs together.
 
-    They add up to θ_A − θ_B. Where the denominators are equal they are D_k / Σy with D_k = x_Ak − x_Bk, so a test of them
-    is the test of the D_k.
+    They add up to θ_A − θ_B. Where the denominators are equal they are D_k / Σy with D_k = x_Ak − x_Bk, so a test of
+    them is the test of the D_k.
 
     Args:
         first: (x_k, y_k) of A by document, Σy > 0.
