@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from looseleaf.document import Document
+from looseleaf.retrieval.collection import AnyDocument
 from looseleaf.retrieval.retriever import RetrieverFamily, ScoredPage
 
 __all__ = ["BM25Retriever"]
@@ -30,7 +30,7 @@ class BM25Retriever:
         self._index: Any = None
         self._page_count = 0
 
-    def index(self, document: Document) -> None:
+    def index(self, document: AnyDocument) -> None:
         """Index all pages. A document without any word leaves the index empty: bm25s itself would raise."""
         self._page_count = document.page_count
         tokens = _tokenize(list(document.texts()))

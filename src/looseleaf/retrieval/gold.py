@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from looseleaf.document import Document
+from looseleaf.retrieval.collection import AnyDocument
 from looseleaf.retrieval.retriever import RetrieverFamily, ScoredPage
 
 __all__ = ["GoldPagesRetriever"]
@@ -24,7 +24,7 @@ class GoldPagesRetriever:
         self._gold = tuple(dict.fromkeys(pages))
         self._page_count = 0
 
-    def index(self, document: Document) -> None:
+    def index(self, document: AnyDocument) -> None:
         """Remember which pages exist."""
         self._page_count = document.page_count
 

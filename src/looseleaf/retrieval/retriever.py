@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import NamedTuple, Protocol
 
-from looseleaf.document import Document
+from looseleaf.retrieval.collection import AnyDocument
 
 __all__ = ["Retriever", "RetrieverFamily", "ScoredPage"]
 
@@ -40,7 +40,7 @@ class Retriever(Protocol):
     def family(self) -> RetrieverFamily:
         """The family that goes into every result."""
 
-    def index(self, document: Document) -> None:
+    def index(self, document: AnyDocument) -> None:
         """Make the document searchable; a document with no text is no error."""
 
     def search(self, query: str, k: int) -> list[ScoredPage]:
