@@ -18,6 +18,7 @@ KINDS = {
     "images": "rendered pages",
     "ocr": "lines read by OCR",
     "office": "converted office files",
+    "vectors": "vectors of pages",
     "replies": "replies of models",
 }
 """Folders of a cache. All but the replies count towards the limit: those cannot be made again for nothing."""

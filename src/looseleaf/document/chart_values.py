@@ -40,7 +40,7 @@ _MAX_CELLS = 2_000
 """Most cells of a page on which charts are looked for; bounds the work on a hostile page."""
 
 _VALUE = re.compile(r"[~≈<>+−–-]?[$€£¥]?\d[\d., ]*(?:[KkMBT]|bn|mn|[KMB]n)?\s?%?[*†]?")
-_YEAR = re.compile(r"(?:FY)?'?(?:(?:19|20)\d\d|\d\d)[EeFfAa]?")
+_YEAR = re.compile(r"(?:(?:FY)?\s?'?(?:19|20)\d\d|(?:FY\s?'?|['’])\d\d)[EeFfAa]?")
 
 
 class _Cell(NamedTuple):
