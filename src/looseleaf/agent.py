@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import time
 from collections.abc import Awaitable
+from functools import partial
 from typing import Any, TypeVar
 
 import msgspec
@@ -70,7 +72,11 @@ async def _loop(policy: Policy, environment: Environment) -> None:
         start = time.perf_counter()
         with boundary(AgentError, "The policy failed"):
             turn = _checked(await resolved(policy.act(environment)))
-        environment.step(turn, seconds=time.perf_counter() - start)
+        step = partial(environment.step, turn, seconds=time.perf_counter() - start)
+        if turn.action is not None and turn.action.name == "search":
+            await asyncio.to_thread(step)  # an encoder may be asked, and other trajectories go on meanwhile
+        else:
+            step()
 
 
 TURN_FIELDS: dict[str, type | tuple[type, ...]] = {

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from looseleaf.document import Document, PageImage
+from looseleaf.document import PageImage
 from looseleaf.errors import DocumentError
 from looseleaf.memory import MAX_FINDING_WORDS, Finding, WorkingMemory
 from looseleaf.protocol import Protocol
 from looseleaf.question import Question
+from looseleaf.retrieval.collection import AnyDocument
 from looseleaf.retrieval.retriever import Retriever, RetrieverFamily
 from looseleaf.roles import Action, Observation, PolicyTurn, Returned, Usage
 from looseleaf.trajectory import Step, StopReason, Trajectory, storable
@@ -23,7 +24,9 @@ NO_MATCH = "No page matches this query. Try other words, or fetch a page by its 
 NO_TEXT = "No page matches: this document has no text layer to search. Fetch a page by its number."
 NOTE_FIRST = "Refused: write a note about the pages that you were shown before you do anything else."
 NOTED = "Noted."
-TOO_LATE = "Refused: this was the last turn, so no page can be shown any more; only an answer would have counted."
+TOO_LATE = (
+    "Refused: this was the last turn, so no page can be shown any more; only an answer would have counted."
+)
 LOOKS = frozenset({"search", "fetch"})
 """Actions that show pages. In the last turn they would show pages that the policy never gets to see, which are not
 *shown*; ALDEN's six generations are likewise at most five tool calls and an answer (gipplab/ALDEN @ 8a0d3d4)."""
@@ -49,7 +52,7 @@ class Environment:
     def __init__(
         self,
         question: Question,
-        document: Document,
+        document: AnyDocument,
         retriever: Retriever,
         protocol: Protocol,
         *,
@@ -402,7 +405,7 @@ _ACTIONS = {
 }
 
 
-def _pages_in_window(document: Document, window: tuple[int, int] | None) -> range:
+def _pages_in_window(document: AnyDocument, window: tuple[int, int] | None) -> range:
     first, last = window or (1, document.page_count)
     pages = range(max(first, 1), min(last, document.page_count) + 1)
     if not pages:

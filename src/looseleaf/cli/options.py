@@ -87,7 +87,14 @@ ProtocolOption = Annotated[
     typer.Option("--protocol", help="awm, alden, direct, rag or ep-given (oracle).", rich_help_panel="Run"),
 ]
 RetrieverOption = Annotated[
-    str, typer.Option("--retriever", help="bm25, or gold-pages (oracle).", rich_help_panel="Run")
+    str,
+    typer.Option(
+        "--retriever",
+        help="Who finds pages: bm25, random, dense:wordllama, dense:minilm, dense:MODEL or late:MODEL "
+        "(sentence-transformers), dense-openai:MODEL or late-openai:MODEL (a server), rrf(A,B), python:module:factory, "
+        "or gold-pages (oracle). Options in parentheses: late-openai:MODEL(base_url=URL,pages=image).",
+        rich_help_panel="Run",
+    ),
 ]
 MaxTurnsOption = Annotated[
     int | None,

@@ -9,12 +9,7 @@ from looseleaf.models.python_factory import make_from_factory
 from looseleaf.retrieval import Retriever, RetrieverMaker, RetrieverSpec
 from looseleaf.retrieval.make import LOCAL_ENCODERS
 
-__all__ = ["RETRIEVER_HELP", "retriever_maker"]
-
-RETRIEVER_HELP = (
-    "bm25, random, dense:wordllama, dense:minilm, dense:MODEL and late:MODEL (sentence-transformers), "
-    "dense-openai:MODEL and late-openai:MODEL (a server), rrf(A,B), or python:module:factory"
-)
+__all__ = ["retriever_maker"]
 
 
 def retriever_maker(text: str) -> RetrieverMaker:

@@ -1,4 +1,7 @@
-"""Retrievers: pages of one document, or of a folder of documents, for a query."""
+"""Retrievers: pages of one document, or of a folder of documents, for a query.
+
+`RetrieverMaker` makes one from a spec. What works with vectors needs NumPy and is imported when it is used.
+"""
 
 from looseleaf.retrieval.bm25 import BM25Retriever
 from looseleaf.retrieval.collection import AnyDocument, Collection
@@ -8,7 +11,6 @@ from looseleaf.retrieval.make import RetrieverMaker
 from looseleaf.retrieval.random_pages import RandomRetriever
 from looseleaf.retrieval.retriever import Retriever, RetrieverFamily, ScoredPage
 from looseleaf.retrieval.spec import RetrieverSpec
-from looseleaf.retrieval.vector import VectorRetriever
 
 __all__ = [
     "AnyDocument",
@@ -22,5 +24,4 @@ __all__ = [
     "RetrieverMaker",
     "RetrieverSpec",
     "ScoredPage",
-    "VectorRetriever",
 ]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 
@@ -96,6 +98,8 @@ class LocalStore:
             file = self._open.get(key)
         if file is None:
             file = VectorFile(self._path(key))
+            with suppress(OSError):  # it may be somebody else's
+                os.utime(self._path(key))  # the cache removes what was not used longest
             if file.key != key:
                 raise StoreError(f"{self._path(key)} holds the vectors of another document")
         with self._lock:

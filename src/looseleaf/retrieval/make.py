@@ -4,24 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from looseleaf.document.cache import Cache
 from looseleaf.errors import ConfigError
 from looseleaf.retrieval.bm25 import BM25Retriever
-from looseleaf.retrieval.encoder import Encoder
 from looseleaf.retrieval.fusion import FusedRetriever, K
 from looseleaf.retrieval.random_pages import RandomRetriever
 from looseleaf.retrieval.retriever import Retriever, RetrieverFamily
 from looseleaf.retrieval.spec import RetrieverSpec
-from looseleaf.retrieval.stores import LOCAL, open_store, vector_root
-from looseleaf.retrieval.vector import VectorRetriever
+
+if TYPE_CHECKING:
+    from looseleaf.retrieval.encoder import Encoder
 
 __all__ = ["LOCAL_ENCODERS", "EncoderMaker", "RetrieverMaker"]
 
-EncoderMaker = Callable[[RetrieverSpec], Encoder]
+EncoderMaker = Callable[[RetrieverSpec], "Encoder"]
 
 
 class RetrieverMaker:
@@ -34,7 +33,7 @@ class RetrieverMaker:
 
     Attributes:
         name: printable name, for every result.
-        family: the family, for every result.
+        encoders: ids of the encoders, its own or its members'; none for retrievers without vectors.
 
     Raises:
         ConfigError: there is no such retriever, an option cannot be used, or a package is missing.
@@ -49,10 +48,14 @@ class RetrieverMaker:
         self.name = spec.name
         makers = _OWN | dict(others or {})
         known = LOCAL_ENCODERS if encoders is None else encoders
+        self.encoders: tuple[str, ...] = ()
         if spec.kind in known:
-            self._make = _vector(spec, known[spec.kind](spec))
+            encoder = known[spec.kind](spec)
+            self._make, self.encoders = _vector(spec, encoder), (encoder.id,)
         elif spec.kind == FUSED:
-            self._make = _fused(spec, [RetrieverMaker(member, encoders, others) for member in spec.members])
+            members = [RetrieverMaker(member, encoders, others) for member in spec.members]
+            self._make = _fused(spec, members)
+            self.encoders = tuple(name for member in members for name in member.encoders)
         elif spec.kind in makers:
             self._make = makers[spec.kind](spec)
         else:
@@ -72,6 +75,8 @@ class RetrieverMaker:
 
 
 FUSED = "rrf"
+LOCKS = "vector-locks"
+"""Folder of the locks, beside the vectors: the cache removes old vectors, and a lock in use may not go."""
 
 
 class _NoOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -108,8 +113,13 @@ def _fused(spec: RetrieverSpec, members: list[RetrieverMaker]) -> Callable[[], R
 
 
 def _vector(spec: RetrieverSpec, encoder: Encoder) -> Callable[[], Retriever]:
+    from looseleaf.document.locks import Locks
+    from looseleaf.retrieval.stores import LOCAL, open_store, vector_root
+    from looseleaf.retrieval.vector import VectorRetriever
+
     root = vector_root()
-    store, locks = open_store(spec.options.get("store", LOCAL), root), Cache(root)
+    store = open_store(spec.options.get("store", LOCAL), root)
+    locks = Locks(root.with_name(LOCKS))
     return lambda: VectorRetriever(encoder, store, locks, spec.name)
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 
-import numpy as np
-
 from looseleaf.retrieval.collection import AnyDocument
 from looseleaf.retrieval.retriever import RetrieverFamily, ScoredPage
 
@@ -37,8 +35,10 @@ class RandomRetriever:
 
     def search(self, query: str, k: int) -> list[ScoredPage]:
         """`k` different pages with falling scores, the reciprocals of their ranks."""
-        drawn = hashlib.sha256(
-            f"{self._seed}|{self._document}|{query}".encode("utf-8", "surrogatepass")
-        ).digest()
-        order = np.random.default_rng(int.from_bytes(drawn, "big")).permutation(self._page_count)[: max(k, 0)]
-        return [ScoredPage(int(index) + 1, 1 / rank) for rank, index in enumerate(order, start=1)]
+        asked = hashlib.sha256(f"{self._seed}|{self._document}|{query}".encode("utf-8", "surrogatepass"))
+        order = sorted(range(1, self._page_count + 1), key=lambda page: _drawn(asked.digest(), page))
+        return [ScoredPage(page, 1 / rank) for rank, page in enumerate(order[: max(k, 0)], start=1)]
+
+
+def _drawn(asked: bytes, page: int) -> bytes:
+    return hashlib.sha256(asked + page.to_bytes(8, "big")).digest()

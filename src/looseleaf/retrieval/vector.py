@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from looseleaf.document import Document
-from looseleaf.document.cache import Cache
+from looseleaf.document.locks import Locks
 from looseleaf.retrieval.collection import AnyDocument, Collection
 from looseleaf.retrieval.encoder import Encoder, PageContent
 from looseleaf.retrieval.index_key import IndexKey
@@ -23,7 +23,7 @@ class VectorRetriever:
         name: printable name.
     """
 
-    def __init__(self, encoder: Encoder, store: VectorStore, locks: Cache, name: str) -> None:
+    def __init__(self, encoder: Encoder, store: VectorStore, locks: Locks, name: str) -> None:
         self.name = name
         self._encoder = encoder
         self._store = store
@@ -68,7 +68,7 @@ class VectorRetriever:
         key = IndexKey(document.sha256, self._encoder.id, content, document.page_count)
         if self._store.has(key):
             return key
-        with self._locks.lock(f"{key.encoder}/{key.name}"):
+        with self._locks.hold(f"{key.encoder}/{key.name}", wait=True):
             if not self._store.has(key):  # another process may have been at it
                 self._store.write(key, lambda done: self._encoder.encode_pages(_pages(document, done)))
         return key

@@ -10,7 +10,7 @@ from looseleaf.document import ocr_engine
 from looseleaf.errors import RunError
 from looseleaf.models.role_spec import FREE_OPTIONS, RoleSpec
 from looseleaf.protocol import PROTOCOLS, Protocol
-from looseleaf.retrieval import GoldPagesRetriever
+from looseleaf.retrieval import GoldPagesRetriever, RetrieverSpec
 
 __all__ = ["DataConfig", "RunConfig", "ScoreConfig", "check_same_config"]
 
@@ -41,7 +41,7 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True):
         data: questions and documents.
         policy: who acts.
         protocol: the rules.
-        retriever: name of the retriever.
+        retriever: spec of the retriever (`looseleaf.retrieval.spec`).
         ocr: read pages and pictures without text by OCR.
         limit: at most so many questions, in order; `None` = all.
         ids: only these question ids; empty = all.
@@ -71,6 +71,15 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True):
         return GoldPagesRetriever.name if self.protocol.retrieval == "gold-pages" else self.retriever
 
     @property
+    def retriever_name(self) -> str:
+        """What results depend on of the retriever in force: not where its encoder runs or its vectors are kept.
+
+        Raises:
+            ConfigError: the spec is not well formed.
+        """
+        return RetrieverSpec.parse(self.retriever_in_force).name
+
+    @property
     def is_ep_given(self) -> bool:
         """Whether searches return the gold pages, so that only answerable questions with gold pages can be run."""
         return self.retriever_in_force == GoldPagesRetriever.name
@@ -80,7 +89,7 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True):
         return {
             "data": msgspec.to_builtins(self.data),
             "protocol": msgspec.to_builtins(self.protocol),
-            "retriever": {"name": self.retriever_in_force},
+            "retriever": {"name": self.retriever_name, "spec": self.retriever_in_force},
             "pages": {"ocr": (ocr_engine() or "not installed") if self.ocr else "none"},
             "roles": {"policy": self.policy.as_config()},
             "run": {
@@ -123,7 +132,7 @@ class ScoreConfig(msgspec.Struct, frozen=True, kw_only=True):
         }
 
 
-FREE_KEYS = {("run", "concurrency")}
+FREE_KEYS = {("run", "concurrency"), ("retriever", "spec")}
 """Settings that may change between sessions of one run because no result depends on them."""
 
 

@@ -11,7 +11,7 @@ from looseleaf.agent import run_agent
 from looseleaf.benchmarks import QuestionSet
 from looseleaf.document import PageStore, default_store, require_ocr
 from looseleaf.environment import Environment
-from looseleaf.errors import DocumentError
+from looseleaf.errors import DocumentError, FaultError
 from looseleaf.models.registry import make_policy
 from looseleaf.question import Question
 from looseleaf.roles import Policy
@@ -141,16 +141,11 @@ class _Session:
 
     async def _trajectory(self, job: _Job) -> Trajectory:
         try:
-            opened = await asyncio.to_thread(self._library.open, job.question)
-            environment = Environment(
-                job.question,
-                opened.document,
-                opened.retriever,
-                self._config.protocol,
-                window=self._window(job.question),
-            )
+            environment = await asyncio.to_thread(self._environment, job.question)
         except DocumentError as problem:
-            return self._document_error(job, str(problem))
+            return self._unstarted(job, StopReason.DOCUMENT_ERROR, str(problem))
+        except FaultError as problem:
+            return self._unstarted(job, StopReason.PROVIDER_ERROR, str(problem))
         return await run_agent(
             self._policy,
             environment,
@@ -160,10 +155,21 @@ class _Session:
             step_of_training=self._config.step_of_training,
         )
 
+    def _environment(self, question: Question) -> Environment:
+        """The environment of a question. Reading, encoding and a first search may take long."""
+        opened = self._library.open(question)
+        return Environment(
+            question,
+            opened.document,
+            opened.retriever,
+            self._config.protocol,
+            window=self._window(question),
+        )
+
     def _window(self, question: Question) -> tuple[int, int] | None:
         return question.window if "page_window" in self._question_set.oracle else None
 
-    def _document_error(self, job: _Job, error: str) -> Trajectory:
+    def _unstarted(self, job: _Job, reason: StopReason, error: str) -> Trajectory:
         return Trajectory(
             run_id=self._run_id,
             trajectory_id=job.trajectory_id,
@@ -174,6 +180,6 @@ class _Session:
             protocol=self._config.protocol.name,
             seed=self._config.seed + job.sample,
             sample_index=job.sample,
-            stop_reason=StopReason.DOCUMENT_ERROR,
+            stop_reason=reason,
             error=error,
         )

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
 from typing import NamedTuple
 
 from looseleaf.benchmarks.question_set import QuestionSet
 from looseleaf.document import Document, PageStore
-from looseleaf.errors import ConfigError
+from looseleaf.models.retrievers import retriever_maker
 from looseleaf.question import Question
-from looseleaf.retrieval import BM25Retriever, GoldPagesRetriever, Retriever, RetrieverFamily
+from looseleaf.retrieval import GoldPagesRetriever, Retriever, RetrieverFamily
 
-__all__ = ["RETRIEVERS", "Library", "OpenDocument"]
+__all__ = ["Library", "OpenDocument"]
 
 OPEN_DOCUMENTS = 16
 """Documents kept open: more than questions are usually in flight, since questions of one document follow each other."""
-
-RETRIEVERS: dict[str, Callable[[], Retriever]] = {"bm25": BM25Retriever}
-"""Retrievers by name; `gold-pages` is made for each question."""
 
 
 class OpenDocument(NamedTuple):
@@ -34,19 +30,19 @@ class Library:
 
     Args:
         question_set: whose documents.
-        retriever: name of the retriever.
+        retriever: spec of the retriever, or `gold-pages`.
         store: where pages are read and cached.
         ocr: read what has no text layer by OCR.
+
+    Raises:
+        ConfigError: there is no such retriever, or it cannot be set up.
     """
 
     def __init__(
         self, question_set: QuestionSet, retriever: str, store: PageStore, *, ocr: bool = False
     ) -> None:
-        if retriever not in RETRIEVERS and retriever != GoldPagesRetriever.name:
-            names = ", ".join([*RETRIEVERS, GoldPagesRetriever.name])
-            raise ConfigError(f"There is no retriever {retriever!r}; use one of {names}.")
         self._question_set = question_set
-        self._retriever = retriever
+        self._maker = None if retriever == GoldPagesRetriever.name else retriever_maker(retriever)
         self._store = store
         self._ocr = ocr
         self._open: OrderedDict[str, OpenDocument] = OrderedDict()
@@ -56,14 +52,19 @@ class Library:
     @property
     def family(self) -> RetrieverFamily:
         """Family of the retriever, for every result."""
-        made = RETRIEVERS.get(self._retriever)
-        return RetrieverFamily.ORACLE if made is None else made().family
+        return RetrieverFamily.ORACLE if self._maker is None else self._maker.family
+
+    @property
+    def encoders(self) -> tuple[str, ...]:
+        """Ids of the retriever's encoders, for every result; none for retrievers without vectors."""
+        return () if self._maker is None else self._maker.encoders
 
     def open(self, question: Question) -> OpenDocument:
         """The question's own document with a retriever over it.
 
         Raises:
             DocumentError: it cannot be opened.
+            ProviderError: the retriever's encoder failed.
         """
         with self._lock:
             opening = self._opening.setdefault(question.doc_id, threading.Lock())
@@ -89,12 +90,12 @@ class Library:
 
     def _open_new(self, question: Question) -> OpenDocument:
         document = self._question_set.open(question, self._store, ocr=self._ocr)
-        retriever = RETRIEVERS.get(self._retriever, BM25Retriever)()
+        retriever = GoldPagesRetriever(()) if self._maker is None else self._maker()
         retriever.index(document)
         return OpenDocument(document, retriever)
 
     def _for_question(self, question: Question, found: OpenDocument) -> OpenDocument:
-        if self._retriever != GoldPagesRetriever.name:
+        if self._maker is not None:
             return found
         gold = GoldPagesRetriever(question.evidence_pages or ())
         gold.index(found.document)

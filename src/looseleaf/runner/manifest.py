@@ -65,7 +65,11 @@ def _manifest(
             "n_without_document": len(question_set.questions) - len(question_set.runnable),
             **_without_gold_pages(config, question_set),
         },
-        "retriever": {"name": config.retriever_in_force, "family": str(library.family)},
+        "retriever": {
+            "name": config.retriever_name,
+            "family": str(library.family),
+            **({"encoders": list(library.encoders)} if library.encoders else {}),
+        },
         "protocol": config.protocol.name,
         "page_images": {
             "dpi": DEFAULT_DPI,

@@ -34,7 +34,7 @@ class EmbeddingReplyError(Exception):
 class _Item(msgspec.Struct):
     index: int = 0
     embedding: list[float] | None = None
-    data: list[list[float]] | list[Any] | None = None
+    data: list[list[float] | float] | None = None
 
 
 class _Body(msgspec.Struct):
