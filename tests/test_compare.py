@@ -225,6 +225,24 @@ def test_samples_are_averaged_and_summarised(tmp_path: Path) -> None:
     assert found.second.seeds == {}
 
 
+def test_runs_without_memory_or_without_any_score(tmp_path: Path) -> None:
+    """What cannot be computed is absent, stays in the family, and breaks nothing."""
+    a = make_run(tmp_path / "a", random_pairs(1))
+    bare = make_run(tmp_path / "b", random_pairs(2))
+    for path in (bare.path / "readings").iterdir():
+        path.unlink()
+    found = compare_runs(a, bare)
+    assert (found.second.reading_id, found.split) == (None, None)
+    memory = found.metric("MemAcc")
+    assert (memory.first is None, memory.second, memory.p_value, memory.adjusted) == (False, None, None, 1.0)
+    assert "reader" in [each.name for each in found.differing]
+    lost: list[list[Pair]] = [[(None, None)] for _ in range(N)]
+    nothing = compare_runs(a, make_run(tmp_path / "c", lost)).metric("Acc")
+    assert (nothing.first, nothing.n, nothing.n_applies, nothing.p_value) == (None, 0, N, None)
+    assert (nothing.lowest, nothing.highest) != (None, None)
+    blocks_as_markdown("", comparison_blocks(compare_runs(bare, bare)))
+
+
 # -- what is paired --------------------------------------------------------------------------------------------------
 
 
