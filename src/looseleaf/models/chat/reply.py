@@ -41,6 +41,8 @@ class Reply(NamedTuple):
         cut_off: whether the reply ended at its longest length.
         usage: tokens, without a cost.
         cached_tokens: prompt tokens that the server says it had cached.
+        model: the model that answered, as the server names it, with the fingerprint of its setup where it sends one;
+            empty where it does not say.
     """
 
     text: str
@@ -49,6 +51,7 @@ class Reply(NamedTuple):
     cut_off: bool
     usage: Usage
     cached_tokens: int
+    model: str = ""
 
 
 class _Function(msgspec.Struct):
@@ -87,6 +90,8 @@ class _Completion(msgspec.Struct):
     choices: list[_Choice] | None = None
     usage: _Usage | None = None
     error: Any = None
+    model: Any = None
+    system_fingerprint: Any = None
 
 
 _decoder = msgspec.json.Decoder(_Completion)
@@ -118,6 +123,11 @@ def read_reply(body: bytes) -> Reply:
         cut_off=choice.finish_reason == "length",
         usage=Usage(usage.prompt_tokens or 0, usage.completion_tokens or 0, calls=1),
         cached_tokens=(details.cached_tokens or 0) if details is not None else 0,
+        model=" ".join(
+            word
+            for word in (completion.model, completion.system_fingerprint)
+            if isinstance(word, str) and word
+        ),
     )
 
 
