@@ -113,6 +113,9 @@ class ScoreConfig(msgspec.Struct, frozen=True, kw_only=True):
         readers: who answers from memory alone; the first is the headline reader.
         judge: who judges, for judge scorers.
         threshold: above what a graded score counts as correct in the cells.
+        also: further scorers of the same responses, to stand beside the first one.
+        drift: whether the pinned items are replayed through the extractor or judge (`looseleaf.runner.drift`).
+        drift_reference: file of the pinned replies; empty for the one in the user's cache folder.
     """
 
     scorer: str = ""
@@ -120,11 +123,20 @@ class ScoreConfig(msgspec.Struct, frozen=True, kw_only=True):
     readers: tuple[RoleSpec, ...] = (EMBEDDED,)
     judge: RoleSpec = NONE
     threshold: str = ">0"
+    also: tuple[str, ...] = ()
+    drift: bool = False
+    drift_reference: str = ""
+
+    @property
+    def scorers(self) -> tuple[str, ...]:
+        """All scorers, the first one first."""
+        return tuple(dict.fromkeys([self.scorer, *self.also]))
 
     def as_tables(self) -> dict[str, Any]:
         """The configuration as the `[score]` table of `config.toml` and its roles."""
         return {
             "scorer": self.scorer,
+            **({"also": list(self.also)} if self.also else {}),
             "threshold": self.threshold,
             "extractor": self.extractor.as_config(),
             "readers": [reader.as_config() for reader in self.readers],
