@@ -15,6 +15,7 @@ from looseleaf.cli.data import data_app
 from looseleaf.cli.demo import demo
 from looseleaf.cli.evaluate import eval_, report, run, score
 from looseleaf.cli.options import print_version
+from looseleaf.cli.reindex import reindex
 from looseleaf.cli.simulate import simulate
 from looseleaf.errors import LooseleafError, UserError
 
@@ -67,6 +68,7 @@ app.command("report")(report)
 app.command("compare")(compare)
 app.command("simulate")(simulate)
 app.command("cache")(cache)
+app.command("reindex")(reindex)
 app.add_typer(audit_app, name="audit")
 app.add_typer(data_app, name="data")
 

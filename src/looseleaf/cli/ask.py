@@ -1,4 +1,4 @@
-"""`looseleaf ask`: one question about one document."""
+"""`looseleaf ask`: one question about one document, or about all documents of a folder."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from looseleaf.errors import ConfigError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from looseleaf.document import Document
     from looseleaf.models.role_spec import RoleSpec
     from looseleaf.protocol import Protocol
+    from looseleaf.retrieval import AnyDocument, Retriever
     from looseleaf.roles import Policy, Reader
     from looseleaf.trajectory import Trajectory
 
@@ -27,7 +27,9 @@ FAULT = 1
 
 
 def ask(
-    document: Annotated[Path, typer.Argument(help="A PDF, an image, or a folder of page images.")],
+    document: Annotated[
+        Path, typer.Argument(help="A PDF, an image, a folder of page images, or a folder of PDFs.")
+    ],
     question: Annotated[str, typer.Argument(help="What you want to know.")],
     policy: o.PolicyOption = "embedded",
     reader: Annotated[
@@ -36,6 +38,7 @@ def ask(
     ] = "embedded",
     base_url: o.BaseUrlOption = None,
     protocol: o.ProtocolOption = "awm",
+    retriever: o.RetrieverOption = "bm25",
     max_turns: o.MaxTurnsOption = None,
     ocr: Annotated[
         bool | None,
@@ -46,19 +49,27 @@ def ask(
         ),
     ] = None,
 ) -> None:
-    """Ask a document: the answer, the findings with their pages, and whether these alone give the same answer."""
+    """Ask a document: the answer, the findings with their pages, and whether these alone give the same answer.
+
+    Of a folder of PDFs all pages are searched, and findings name their document and page.
+    """
     import asyncio
 
     from looseleaf.cli.console import console
     from looseleaf.models.registry import make_policy, make_reader
+    from looseleaf.models.retrievers import retriever_maker
     from looseleaf.models.role_spec import RoleSpec
     from looseleaf.protocol import named_protocol
 
     if not question.strip():
         raise ConfigError("The question is empty; write what you want to know in quotation marks.")
-    if protocol == "ep-given":  # known by name: the rules are read after the question is found to be there
+    if "gold-pages" in (
+        retriever,
+        "gold-pages" if protocol == "ep-given" else "",
+    ):  # known by name: the rules are read after the question is found to be there
         raise ConfigError(
-            "ep-given needs annotated gold pages, which a question of your own has not; use --protocol awm."
+            f"{'ep-given' if protocol == 'ep-given' else 'gold-pages'} needs annotated gold pages, which a question of "
+            "your own has not; use --protocol awm and --retriever bm25."
         )
     rules = named_protocol(protocol, max_turns=max_turns)
     policy_spec, reader_spec = (
@@ -66,9 +77,10 @@ def ask(
         for text in (policy, reader)
     )
     acting, reading = make_policy(policy_spec), make_reader(reader_spec)
+    searching = retriever_maker(retriever)()
     out = console()
     opened = _open(out, document, ocr, policy_spec)
-    trajectory = asyncio.run(_ask(opened, question, acting, rules))
+    trajectory = asyncio.run(_ask(opened, question, acting, searching, rules))
     _print(out, opened, trajectory)
     if trajectory.stop_reason.is_fault:
         raise typer.Exit(FAULT)
@@ -76,11 +88,12 @@ def ask(
         asyncio.run(_check_memory(out, trajectory, reading, reader_spec.name))
 
 
-async def _ask(document: Document, question: str, policy: Policy, rules: Protocol) -> Trajectory:
+async def _ask(
+    document: AnyDocument, question: str, policy: Policy, retriever: Retriever, rules: Protocol
+) -> Trajectory:
     from looseleaf.agent import run_agent
     from looseleaf.environment import Environment
     from looseleaf.question import Question
-    from looseleaf.retrieval import BM25Retriever
 
     asked = Question(
         question_id="ask:0",
@@ -92,13 +105,12 @@ async def _ask(document: Document, question: str, policy: Policy, rules: Protoco
         references=(),
         answer_format="",
     )
-    retriever = BM25Retriever()
     retriever.index(document)
     return await run_agent(policy, Environment(asked, document, retriever, rules))
 
 
-def _open(out: Console, path: Path, ocr: bool | None, policy: RoleSpec) -> Document:
-    """The document, with what is missing and what it would take said before anything takes long."""
+def _open(out: Console, path: Path, ocr: bool | None, policy: RoleSpec) -> AnyDocument:
+    """The document or documents, with what is missing and what it would take said before anything takes long."""
     from looseleaf.cli.console import progress_bars
     from looseleaf.document import (
         MIN_TEXT_CHARACTERS,
@@ -107,10 +119,13 @@ def _open(out: Console, path: Path, ocr: bool | None, policy: RoleSpec) -> Docum
         ocr_engine,
         require_ocr,
     )
+    from looseleaf.retrieval import Collection
 
     if ocr:
         require_ocr()
-    document = Document.open(path)
+    opening = Collection.open if Collection.is_at(path) else Document.open
+    document: AnyDocument = opening(path)
+    _name_unusable(out, document)
     bare = sum(len(text.strip()) < MIN_TEXT_CHARACTERS for text in document.texts())
     read = ocr_engine() is not None if ocr is None else ocr
     if bare and policy.backend == "embedded":
@@ -119,7 +134,7 @@ def _open(out: Console, path: Path, ocr: bool | None, policy: RoleSpec) -> Docum
         return document
     store = default_store()
     with progress_bars() as draw:
-        document = Document.open(path, ocr=True, progress=partial(draw, "OCR"))
+        document = opening(path, ocr=True, progress=partial(draw, "OCR"))
     if store.pages_recognized:
         seconds = store.ocr_cpu_seconds / store.pages_recognized
         out.print(
@@ -130,7 +145,17 @@ def _open(out: Console, path: Path, ocr: bool | None, policy: RoleSpec) -> Docum
     return document
 
 
-def _warn_without_text(out: Console, document: Document, bare: int, read: bool) -> None:
+def _name_unusable(out: Console, document: AnyDocument) -> None:
+    """Say which files of a folder are left out."""
+    from looseleaf.cli.console import safe
+    from looseleaf.retrieval import Collection
+
+    if isinstance(document, Collection):
+        for problem in document.problems:
+            out.print(f"[yellow]Left out:[/yellow] {safe(problem)}", highlight=False)
+
+
+def _warn_without_text(out: Console, document: AnyDocument, bare: int, read: bool) -> None:
     from looseleaf.document import ocr_engine
 
     with_text = document.page_count - bare
@@ -144,13 +169,13 @@ def _warn_without_text(out: Console, document: Document, bare: int, read: bool) 
     else:
         advice = f"Let OCR read the rest (leave out --no-ocr), or add a model that can: {can_see}."
     out.print(
-        f"[yellow]Note:[/yellow] {which} of this document {verb} a text layer, and the embedded policy is a "
+        f"[yellow]Note:[/yellow] {which} of {document.doc_id} {verb} a text layer, and the embedded policy is a "
         f"text-and-OCR baseline that cannot see images. {advice}",
         highlight=False,
     )
 
 
-def _print(out: Console, document: Document, trajectory: Trajectory) -> None:
+def _print(out: Console, document: AnyDocument, trajectory: Trajectory) -> None:
     from looseleaf.cli.console import safe
 
     answer = trajectory.answer if trajectory.answer is not None else f"no answer ({trajectory.stop_reason})"
@@ -159,16 +184,33 @@ def _print(out: Console, document: Document, trajectory: Trajectory) -> None:
         out.print(f"[red]{safe(trajectory.error)}[/red]", highlight=False)
     out.print(f"[bold]Findings:[/bold]{'' if trajectory.memory else ' none'}")
     for finding in trajectory.memory:
-        out.print(f"  {_page_name(document, finding.source_page)}: {safe(finding.text)}", highlight=False)
-    pages = ", ".join(str(page) for page in trajectory.shown_pages) or "none"
+        where = safe(_page_name(document, finding.source_page))
+        out.print(f"  {where}: {safe(finding.text)}", highlight=False)
     out.print(
-        f"[dim]Pages looked at: {pages} of {document.page_count}; {trajectory.turns} turns.[/dim]",
+        f"[dim]Pages looked at: {safe(_looked_at(document, trajectory.shown_pages))}; {trajectory.turns} turns.[/dim]",
         highlight=False,
     )
 
 
-def _page_name(document: Document, page: int) -> str:
+def _looked_at(document: AnyDocument, pages: tuple[int, ...]) -> str:
+    """Pages by number, in a folder document by document."""
+    from looseleaf.retrieval import Collection
+
+    if not isinstance(document, Collection):
+        return f"{', '.join(map(str, pages)) or 'none'} of {document.page_count}"
+    by_document: dict[str, list[str]] = {}
+    for place in map(document.place, pages):
+        by_document.setdefault(place.document.doc_id, []).append(str(place.page))
+    looked = "; ".join(f"{name} {', '.join(numbers)}" for name, numbers in by_document.items()) or "none"
+    return f"{looked} of {document.page_count} in {len(document.documents)} documents"
+
+
+def _page_name(document: AnyDocument, page: int) -> str:
+    from looseleaf.retrieval import Collection
+
     label = document.label(page)
+    if isinstance(document, Collection):
+        return label
     return f"page {page}" if label == str(page) else f"page {page} (printed {label})"
 
 

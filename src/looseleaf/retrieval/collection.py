@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
@@ -66,10 +66,23 @@ class Collection:
         return path.is_dir() and any(_documents(path))
 
     @classmethod
-    def open(cls, path: Path, *, store: PageStore | None = None) -> Self:
+    def open(
+        cls,
+        path: Path,
+        *,
+        store: PageStore | None = None,
+        ocr: bool | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Self:
         """Open all documents of a folder and the folders in it.
 
         A file that cannot be opened is left out and named in `problems`.
+
+        Args:
+            path: the folder.
+            store: where pages are cached and read.
+            ocr: as for `Document.open`.
+            progress: likewise; it begins anew with each document.
 
         Raises:
             DocumentError: there is no document, or none can be opened.
@@ -77,7 +90,8 @@ class Collection:
         documents, problems = [], []
         for file in sorted(_documents(path), key=lambda file: _natural(str(file.relative_to(path)))):
             try:
-                documents.append(Document.open(file, store=store, doc_id=str(file.relative_to(path))))
+                name = str(file.relative_to(path))
+                documents.append(Document.open(file, store=store, doc_id=name, ocr=ocr, progress=progress))
             except DocumentError as problem:
                 problems.append(str(problem))
         if not documents:
@@ -132,6 +146,11 @@ class Collection:
     def texts(self) -> tuple[str, ...]:
         """Texts of all pages."""
         return tuple(text for document in self.documents for text in document.texts())
+
+    @property
+    def ocr(self) -> str | None:
+        """The OCR engine that read what has no text layer, or `None`."""
+        return self.documents[0].ocr
 
     @property
     def has_text(self) -> bool:
