@@ -24,6 +24,8 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 MODEL = "stub-model"
+PROBES = (b"Reply with the word OK.", b'"Begin."', b"printed on this page. Reply with")
+TOKENS_PER_IMAGE = 300
 
 
 class Response(NamedTuple):
@@ -50,6 +52,11 @@ class Request:
     @property
     def images(self) -> int:
         return self.body.count(b'"type":"image_url"')
+
+    @property
+    def is_probe(self) -> bool:
+        """Whether it is one of preflight's questions, which belong to no run."""
+        return any(words in self.body[:2000] for words in PROBES)
 
     @property
     def turn(self) -> int:
@@ -134,7 +141,8 @@ SIX_TURNS = ("search", "note", "search", "note", "note", "answer")
 def agent(request: Request) -> Response:
     """Plays `SIX_TURNS` as a policy, and one short line as anybody else."""
     if b'"tools":' not in request.body:
-        return completion("Extracted answer: 42\nAnswer format: Integer")
+        tokens = 100 + TOKENS_PER_IMAGE * request.images
+        return completion("Extracted answer: 42\nAnswer format: Integer", prompt_tokens=tokens)
     action = SIX_TURNS[min(request.turn, len(SIX_TURNS)) - 1]
     if action == "search":
         return call("search", query="the total revenue in the table" if request.turn == 1 else "pages chart")
@@ -225,7 +233,7 @@ class StubServer:
             response = self.answer(request)
             if fault == "truncated":
                 response = response._replace(body=response.body[: len(response.body) // 2])
-            elif response.status == 200 and request.method == "POST":
+            elif response.status == 200 and request.method == "POST" and not request.is_probe:
                 self.log.whole[hashlib.sha1(request.body).hexdigest()] += 1
             connection.send(response)
 

@@ -85,10 +85,10 @@ def check_union(out: Path, count: int) -> None:
 
 
 def storm(
-    folder: Path, store: PageStore, count: int, scale: float, timeout: float, concurrency: int
+    folder: Path, store: PageStore, count: int, faults: Faults, timeout: float, concurrency: int
 ) -> StubServer:
     made = asked(folder, count)
-    with StubServer(faults=Faults.scaled(scale), seed=1) as stub:
+    with StubServer(faults=faults, seed=1) as stub:
         stub.log.keep_bodies = False
         config = config_of(made, stub, concurrency, timeout=timeout, max_in_flight=concurrency)
         outcome = run_all(config, folder / "run", store)
@@ -105,16 +105,18 @@ def storm(
 def test_a_faulty_server_loses_nothing(
     tmp_path: Path, store: PageStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Three times the usual faults, on fewer questions."""
+    """Twice the usual faults, on fewer questions."""
     monkeypatch.setattr("looseleaf.models.chat.backoff.FIRST_WAIT", 0.01)
-    stub = storm(tmp_path, store, count=40, scale=3.0, timeout=8.0, concurrency=32)
+    stub = storm(
+        tmp_path, store, count=40, faults=Faults(0.1, 0.1, 0.04, 0.04, 0.04), timeout=8.0, concurrency=32
+    )
     assert set(stub.log.faults) == {"too_many", "server_error", "hang", "reset", "truncated"}
 
 
 @pytest.mark.slow
 def test_a_thousand_questions_on_a_faulty_server(tmp_path: Path, store: PageStore) -> None:
     """5 % 429, 5 % 500, 2 % hang, 2 % reset, 1 % truncated; no whole reply takes as long as the timeout."""
-    stub = storm(tmp_path, store, count=1000, scale=1.0, timeout=20.0, concurrency=64)
+    stub = storm(tmp_path, store, count=1000, faults=Faults.scaled(1.0), timeout=20.0, concurrency=64)
     assert set(stub.log.faults) == {"too_many", "server_error", "hang", "reset", "truncated"}
     assert sum(stub.log.faults.values()) > 500
 
@@ -189,10 +191,12 @@ def start(made: Asked, stub: StubServer, out: Path, *more: str) -> subprocess.Po
     )
 
 
-def wait_for_calls(stub: StubServer, calls: int) -> None:
+def wait_for_calls(process: subprocess.Popen[str], stub: StubServer, calls: int) -> None:
     deadline = time.monotonic() + 60
     while sum(stub.log.whole.values()) < calls:
-        assert time.monotonic() < deadline, "the run does not get going"
+        if process.poll() is not None or time.monotonic() > deadline:
+            process.kill()
+            raise AssertionError(f"the command does not get going: {process.communicate()}")
         time.sleep(0.01)
 
 
@@ -201,7 +205,7 @@ def test_an_interrupt_finishes_what_is_in_flight(tmp_path: Path) -> None:
     out = tmp_path / "run"
     with StubServer(delay=0.05) as stub:
         process = start(made, stub, out, "--concurrency", "4")
-        wait_for_calls(stub, 30)
+        wait_for_calls(process, stub, 30)
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=60)
         assert process.returncode == 130, said
@@ -218,12 +222,51 @@ def test_an_interrupt_finishes_what_is_in_flight(tmp_path: Path) -> None:
     check_union(out, made.count)
 
 
+def test_an_interrupt_of_scoring_finishes_what_is_in_flight(tmp_path: Path, store: PageStore) -> None:
+    made = asked(tmp_path, 40)
+    out = tmp_path / "run"
+    with StubServer() as stub:
+        run_all(config_of(made, stub), out, store)
+        before = sum(stub.log.whole.values())
+        stub.delay = 0.1
+        chat = (f"openai:{MODEL}", "--base-url", stub.base_url)
+        command = [
+            sys.executable,
+            "-m",
+            "looseleaf",
+            "score",
+            str(out),
+            "--reader",
+            *chat,
+            "--extractor",
+            chat[0],
+        ]
+
+        def scoring() -> subprocess.Popen[str]:
+            return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+        process = scoring()
+        wait_for_calls(process, stub, before + 10)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+        assert process.returncode == 130, said
+        assert "Traceback" not in said
+        [ledger] = (out / "readings").glob("*.jsonl")
+        rows = ledger.read_text().splitlines()
+        assert len(rows) == sum(stub.log.whole.values()) - before < made.count
+        stub.delay = 0.0
+        process = scoring()
+        _, said = process.communicate(timeout=120)
+        assert process.returncode == 0, said
+        assert set(stub.log.whole.values()) == {1}
+
+
 def test_a_second_interrupt_aborts(tmp_path: Path) -> None:
     made = asked(tmp_path, 60)
     out = tmp_path / "run"
     with StubServer(delay=0.3) as stub:
         process = start(made, stub, out, "--concurrency", "4")
-        wait_for_calls(stub, 6)
+        wait_for_calls(process, stub, 6)
         process.send_signal(signal.SIGINT)
         time.sleep(0.2)
         process.send_signal(signal.SIGINT)
@@ -249,7 +292,9 @@ def kill_and_resume(folder: Path, kills: int, count: int) -> None:
             before = sum(stub.log.whole.values())
             process = start(made, stub, out, "--concurrency", str(concurrency))
             if rng.random() < 0.8:
-                wait_for_calls(stub, before + rng.randrange(1, 2 * len(SIX_TURNS) * count // (3 * kills)))
+                wait_for_calls(
+                    process, stub, before + rng.randrange(1, 2 * len(SIX_TURNS) * count // (3 * kills))
+                )
             time.sleep(rng.uniform(0.0, 0.2))
             process.kill()
             process.communicate()

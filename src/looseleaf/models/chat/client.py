@@ -19,6 +19,7 @@ from looseleaf.models.chat.prices import Price
 from looseleaf.models.chat.reply import Reply, ReplyError, read_reply
 from looseleaf.models.chat.sampling import current_sample
 from looseleaf.models.chat.server import ChatServer, ServerError
+from looseleaf.models.chat.snapshot import heard
 from looseleaf.roles import Usage
 
 __all__ = ["ChatClient", "Counters", "RefusedError"]
@@ -119,9 +120,11 @@ class ChatClient:
         found = self._look_up(key)
         if found is not None:
             self.counters.cached += 1
+            heard(found.model)
             return self._priced(found)
         tokens = sum(message.tokens for message in messages) + self.options.max_tokens
         body, reply = await self._ask(request, tokens)
+        heard(reply.model)
         reply = self._priced(reply)
         self.counters.spent += reply.usage
         if key and self._cache is not None:
@@ -170,13 +173,13 @@ class ChatClient:
     # -- attempts ---------------------------------------------------------------------------------------------
 
     async def _ask(self, request: Wire, tokens: int) -> tuple[bytes, Reply]:
-        attempt = 0
+        faults: list[Fault] = []
         while True:
             try:
                 answered = await self._attempt(request, tokens)
             except ServerError as problem:
-                await self._wait_or_give_up(problem.fault, attempt)
-                attempt += 1
+                faults.append(problem.fault)
+                await self._wait_or_give_up(faults)
                 self.counters.retried += 1
             else:
                 self._failed_in_a_row = 0
@@ -193,16 +196,17 @@ class ChatClient:
             words = self.server.key.redact(error_words(problem.error) if problem.error else str(problem))
             raise ServerError(fault_of_status(200, words)) from None
 
-    async def _wait_or_give_up(self, fault: Fault, attempt: int) -> None:
+    async def _wait_or_give_up(self, faults: list[Fault]) -> None:
+        """Wait for the next attempt, or raise what the last one's fault means."""
+        fault = faults[-1]
         if fault.kind not in {FaultKind.PASSING, FaultKind.SLOW}:
             raise self._final(fault)
-        attempts = 0 if self._failed_in_a_row >= OUTAGE else self.options.retries
-        if fault.kind is FaultKind.SLOW:
-            attempts = min(attempts, SLOW_RETRIES)
-        if attempt >= attempts or (fault.retry_after or 0) > MAX_ASKED:
+        slow = sum(one.kind is FaultKind.SLOW for one in faults)
+        allowed = 0 if self._failed_in_a_row >= OUTAGE else self.options.retries
+        if len(faults) > allowed or slow > SLOW_RETRIES or (fault.retry_after or 0) > MAX_ASKED:
             self._failed_in_a_row += 1
             raise self._final(fault)
-        await asyncio.sleep(wait_seconds(attempt, fault.retry_after, self._rng))
+        await asyncio.sleep(wait_seconds(len(faults) - 1, fault.retry_after, self._rng))
 
     def sentence(self, fault: Fault) -> str:
         """What happened and what to change."""
