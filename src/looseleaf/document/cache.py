@@ -20,7 +20,7 @@ import msgspec
 from .cache_folder import CacheFolder
 from .locks import Locks
 
-__all__ = ["Cache", "default_root"]
+__all__ = ["Cache", "default_root", "write_atomically"]
 
 MEMORY_BYTES = 64 << 20
 """Bound of the cache that is kept in memory where no folder can be written."""
@@ -108,7 +108,7 @@ class Cache:
         """Keep a value."""
         if self._writable and self.root is not None:
             try:
-                _write(self.root / key, _checksum(value) + value)
+                write_atomically(self.root / key, _checksum(value) + value)
                 self._check_size(self.root, len(value))
                 return
             except OSError as error:
@@ -172,7 +172,8 @@ def _read(path: Path) -> bytes:
         return file.read()
 
 
-def _write(path: Path, content: bytes) -> None:
+def write_atomically(path: Path, content: bytes) -> None:
+    """Write a file beside its place and move it there, so that nobody sees half of it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=".part-")
     try:

@@ -60,8 +60,8 @@ class Document:
         """Open a document and read the text, labels and sizes of its pages, or take them from the cache.
 
         Args:
-            path: a PDF, a PNG, JPEG, WebP or TIFF image, or a folder of page images whose names end in the
-                page number.
+            path: a PDF, a PNG, JPEG, WebP or TIFF image, a folder of page images whose names end in the
+                page number, or an office file where LibreOffice is installed.
             store: where pages are cached and read; default `default_store()`.
             doc_id: name of the document; default the name of the file or folder.
             first_index: number of the first page in the names of a folder's images; `"auto"` takes 1 if the
@@ -76,7 +76,7 @@ class Document:
         """
         path = Path(path)
         store = store or default_store()
-        source = find_source(path, first_index)
+        source = store.prepared(find_source(path, first_index), printable(path))
         ocr = store.ocr if ocr is None else ocr
         facts = store.facts(source, printable(path), ocr=ocr, progress=progress)
         labels = tuple(label or str(page) for page, label in enumerate(facts.labels, start=1))

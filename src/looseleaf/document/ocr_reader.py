@@ -81,10 +81,10 @@ class OcrReader:
         """
         require_ocr()
         engine = f"{versions('pypdfium2', 'pillow', 'rapidocr', 'onnxruntime')}-ocr{OCR_VERSION}"
-        key = f"text/{source.sha256}/{engine}-layout{LAYOUT_VERSION}.msgpack"
+        key = f"text/{source.key}/{engine}-layout{LAYOUT_VERSION}.msgpack"
         whole = self._cache.decoded(key, DocumentFacts)
         if whole is None:
-            job = _Job(source, facts, f"ocr/{source.sha256}/{engine}", [])
+            job = _Job(source, facts, f"ocr/{source.key}/{engine}", [])
             whole = DocumentFacts(facts.labels, _joined(self._all(job, progress)))
             keep = self._cache.put if whole.lasting else self._cache.put_in_memory
             keep(key, msgspec.msgpack.encode(whole))
@@ -158,7 +158,7 @@ class OcrReader:
         job.source.check_unchanged(file)
         whole = not has_text_layer(job.facts.pages[index])
         try:
-            with self._scanners.asking(ScanPage(job.source.kind, file, index_in_file, whole)) as worker:
+            with self._scanners.asking(ScanPage(job.source.file_kind, file, index_in_file, whole)) as worker:
                 return worker.receive(Scanned).scans
         except Refusal:
             return ()  # nothing to see, which is no fault of the text

@@ -13,8 +13,12 @@ import msgspec
 from ..errors import DocumentError
 from .messages import FileKind
 from .names import printable
+from .office import OFFICE_SUFFIXES
 
-__all__ = ["FirstIndex", "Source", "find_source"]
+__all__ = ["FirstIndex", "Source", "SourceKind", "find_source", "single_file"]
+
+SourceKind = Literal["pdf", "image", "office"]
+"""What a document's files are."""
 
 FirstIndex = Literal["auto", 0, 1]
 """Number of the first page in the names of page images; `auto`: 1 where the smallest is 1, else 0."""
@@ -25,6 +29,9 @@ _SNIFFED_BYTES = 1024
 """A PDF header may start anywhere in the first 1,024 bytes (ISO 32000-1, Annex H.3, note 13)."""
 
 _IMAGE_STARTS = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"II*\x00", b"MM\x00*", b"II+\x00", b"MM\x00+")
+_OFFICE_STARTS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", b"{\\rtf")
+"""Zip archive (Office Open XML, OpenDocument), compound file (Office 97), and RTF."""
+
 _PAGE_START = re.compile(rb"\s*<(?:!doctype|html|\?xml)", re.IGNORECASE)
 
 _NAMED_NUMBERS = 10
@@ -34,14 +41,31 @@ _NAMED_NUMBERS = 10
 class Source(msgspec.Struct, frozen=True):
     """Files of a document: one file with all pages, or (`folder`) one image file a page.
 
-    `stamps` are size and modification time of each file from before it was hashed.
+    Attributes:
+        kind: what the files are; an office file becomes a PDF before anything else (`PageStore.prepared`).
+        files: their absolute paths.
+        folder: whether each page is a file of its own.
+        sha256: hash of the document as it was given.
+        stamps: size and modification time of each file from before it was hashed.
+        converter: what has made the files out of the document, as a part of cache keys; empty if nothing has.
     """
 
-    kind: FileKind
+    kind: SourceKind
     files: tuple[str, ...]
     folder: bool
     sha256: str
     stamps: tuple[tuple[int, int], ...]
+    converter: str = ""
+
+    @property
+    def key(self) -> str:
+        """What its pages are cached under."""
+        return f"{self.sha256}-{self.converter}" if self.converter else self.sha256
+
+    @property
+    def file_kind(self) -> FileKind:
+        """What the workers are told."""
+        return "image" if self.kind == "image" else "pdf"
 
     def locate(self, index: int) -> tuple[bytes, int]:
         """File of the page with this 0-based index (its name need not be text), and the page's index in it."""
@@ -84,6 +108,11 @@ def find_source(path: Path, first_index: FirstIndex) -> Source:
         ) from error
 
 
+def single_file(path: Path, sha256: str, converter: str) -> Source:
+    """The PDF that a converter has made of the document with this hash."""
+    return Source("pdf", (str(path.absolute()),), False, sha256, (_stamp(path),), converter)
+
+
 def _stamp(path: Path) -> tuple[int, int]:
     status = path.stat()
     return status.st_size, status.st_mtime_ns
@@ -94,14 +123,16 @@ def _sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _kind(path: Path) -> FileKind:
-    """What the first bytes say the file is; its name may say anything."""
+def _kind(path: Path) -> SourceKind:
+    """What the first bytes say the file is; its name may say anything, except that of an office file."""
     with path.open("rb") as file:
         start = file.read(_SNIFFED_BYTES)
     if b"%PDF-" in start:
         return "pdf"
     if start.startswith(_IMAGE_STARTS) or (start[:4] == b"RIFF" and start[8:12] == b"WEBP"):
         return "image"
+    if start.startswith(_OFFICE_STARTS) and path.suffix.lower() in OFFICE_SUFFIXES:
+        return "office"
     if not start:
         raise DocumentError(f"{printable(path)} is empty; download or export it again.")
     if _PAGE_START.match(start):

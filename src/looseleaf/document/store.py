@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import os
+import shutil
+import tempfile
 import threading
 import weakref
 from contextlib import AbstractContextManager
@@ -12,17 +16,18 @@ from typing import Self
 import msgspec
 
 from ..errors import DocumentError
-from .cache import Cache, default_root
+from .cache import Cache, default_root, write_atomically
 from .facts import JPEG_QUALITY, DocumentFacts, PageFacts, PageImage, RenderSettings
 from .hyphens import join_divided
 from .limits import Limits
 from .messages import Opened, Page, ReadFile, Rendered, RenderPage
 from .ocr import OCR_LIMITS
 from .ocr_reader import OcrReader, Progress
+from .office import convert, converter_version, require_converter
 from .pool import WorkerPool
 from .process import WorkerLost, WorkerProcess
 from .refusal import Refusal
-from .source import Source
+from .source import Source, single_file
 from .versions import versions
 
 __all__ = ["PageStore", "Progress", "default_store", "default_workers"]
@@ -105,6 +110,35 @@ class PageStore:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def prepared(self, source: Source, name: str) -> Source:
+        """The document's files as the workers can read them: an office file as a PDF in the cache folder.
+
+        Raises:
+            DocumentError: LibreOffice is not installed, or cannot convert it.
+        """
+        if source.kind != "office":
+            return source
+        command = require_converter(name)
+        version = converter_version(command)
+        path = self._office / f"{source.sha256}-{version}.pdf"
+        with self._cache.lock(path.name):
+            if not path.is_file():
+                write_atomically(path, convert(command, Path(source.files[0]), name))
+            return single_file(path, source.sha256, f"office{version}")
+
+    @functools.cached_property
+    def _office(self) -> Path:
+        """Folder of converted files; in the cache, or a temporary one where there is none to write to."""
+        if self.root is not None:
+            folder = self.root / "office"
+            with contextlib.suppress(OSError):
+                folder.mkdir(parents=True, exist_ok=True)
+                if os.access(folder, os.W_OK):
+                    return folder
+        scratch = tempfile.mkdtemp(prefix="looseleaf-")
+        weakref.finalize(self, shutil.rmtree, scratch, ignore_errors=True)
+        return Path(scratch)
+
     def facts(
         self, source: Source, name: str, *, ocr: bool = False, progress: Progress | None = None
     ) -> DocumentFacts:
@@ -120,7 +154,7 @@ class PageStore:
             DocumentError: the document cannot be used.
             ConfigError: OCR was asked for and is not installed.
         """
-        key = f"text/{source.sha256}/{versions('pypdfium2', 'pillow')}-text{TEXT_VERSION}.msgpack"
+        key = f"text/{source.key}/{versions('pypdfium2', 'pillow')}-text{TEXT_VERSION}.msgpack"
         facts = self._cache.decoded(key, DocumentFacts)
         if facts is None:
             with self._cache.lock(key):
@@ -137,7 +171,7 @@ class PageStore:
         """
         renderer = f"{versions('pypdfium2', 'pillow')}-render{RENDER_VERSION}"
         how = f"{settings.dpi}dpi-{settings.max_pixels}px-jpeg{JPEG_QUALITY}"
-        key = f"images/{source.sha256}/{renderer}/{how}/{index + 1}.msgpack"
+        key = f"images/{source.key}/{renderer}/{how}/{index + 1}.msgpack"
         image = self._cache.decoded(key, PageImage)
         if image is None:
             with self._cache.lock(key):
@@ -172,7 +206,7 @@ class PageStore:
         pages: list[PageFacts] = []
         while labels is None or len(pages) < len(labels):
             try:
-                with self._asking(source, ReadFile(source.kind, file, len(pages))) as worker:
+                with self._asking(source, ReadFile(source.file_kind, file, len(pages))) as worker:
                     labels = worker.receive(Opened).labels
                     for _ in range(len(pages), len(labels)):
                         pages.append(worker.receive(Page).facts)
@@ -189,7 +223,7 @@ class PageStore:
         for index in range(len(source.files)):
             file, _ = source.locate(index)
             try:
-                with self._asking(source, ReadFile(source.kind, file, 0, 1)) as worker:
+                with self._asking(source, ReadFile(source.file_kind, file, 0, 1)) as worker:
                     worker.receive(Opened)
                     pages.append(worker.receive(Page).facts)
                     self._count(extracted=1)
@@ -209,7 +243,7 @@ class PageStore:
         where = f"Page {index + 1} of {name}"
         file, index_in_file = source.locate(index)
         try:
-            with self._asking(source, RenderPage(source.kind, file, index_in_file, settings)) as worker:
+            with self._asking(source, RenderPage(source.file_kind, file, index_in_file, settings)) as worker:
                 image = worker.receive(Rendered).image
         except Refusal as refusal:
             raise DocumentError(f"{where} {refusal}.") from refusal
