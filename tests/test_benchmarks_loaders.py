@@ -423,7 +423,7 @@ def test_procedural_provenance_comes_from_the_generator(tmp_path: Path) -> None:
 
 
 def test_generated_folders_load_and_have_no_fault(tmp_path: Path, store: PageStore) -> None:
-    pytest.importorskip("matplotlib", reason="the extra [procedural] is not installed")
+    pytest.importorskip("reportlab", reason="the extra [procedural] is not installed")
     from looseleaf.procedural import make
 
     make(tmp_path / "made", documents=2, seed=5, split="train", difficulty=0.2)
