@@ -63,13 +63,11 @@ def ask(
 
     if not question.strip():
         raise ConfigError("The question is empty; write what you want to know in quotation marks.")
-    if "gold-pages" in (
-        retriever,
-        "gold-pages" if protocol == "ep-given" else "",
-    ):  # known by name: the rules are read after the question is found to be there
+    oracle = "ep-given" if protocol == "ep-given" else retriever
+    if oracle in {"ep-given", "gold-pages"}:  # by name: rules are read once the question is found to be there
         raise ConfigError(
-            f"{'ep-given' if protocol == 'ep-given' else 'gold-pages'} needs annotated gold pages, which a question of "
-            "your own has not; use --protocol awm and --retriever bm25."
+            f"{oracle} needs annotated gold pages, which a question of your own has not; use --protocol awm and "
+            "--retriever bm25."
         )
     rules = named_protocol(protocol, max_turns=max_turns)
     policy_spec, reader_spec = (
@@ -156,8 +154,9 @@ def _name_unusable(out: Console, document: AnyDocument) -> None:
 
 
 def _warn_without_text(out: Console, document: AnyDocument, bare: int, read: bool) -> None:
-    from looseleaf.document import ocr_engine
+    from looseleaf.document import Document, ocr_engine
 
+    whose = "this document" if isinstance(document, Document) else "these documents"
     with_text = document.page_count - bare
     which = f"{with_text} of {document.page_count} pages" if with_text else "no page"
     verb = "have" if with_text > 1 else "has"
@@ -169,7 +168,7 @@ def _warn_without_text(out: Console, document: AnyDocument, bare: int, read: boo
     else:
         advice = f"Let OCR read the rest (leave out --no-ocr), or add a model that can: {can_see}."
     out.print(
-        f"[yellow]Note:[/yellow] {which} of {document.doc_id} {verb} a text layer, and the embedded policy is a "
+        f"[yellow]Note:[/yellow] {which} of {whose} {verb} a text layer, and the embedded policy is a "
         f"text-and-OCR baseline that cannot see images. {advice}",
         highlight=False,
     )
