@@ -136,9 +136,7 @@ def allocate(sizes: Mapping[str, int], n: int) -> dict[str, int]:
     """
     counts = {name: min(FEWEST_DRAWN, size) for name, size in sizes.items()}
     if n > sum(sizes.values()):
-        raise ConfigError(
-            f"Only {sum(sizes.values())} rows can be labelled and not {n}; draw fewer with -n."
-        )
+        raise ConfigError(f"Only {sum(sizes.values())} rows can be labelled and not {n}; draw fewer with -n.")
     if n < sum(counts.values()):
         raise ConfigError(
             f"{len(sizes)} strata need at least {sum(counts.values())} rows and not {n}; draw more with -n."
