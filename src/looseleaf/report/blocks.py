@@ -11,7 +11,7 @@ from rich.table import Table
 
 from looseleaf.report.plain import markdown_text, printable
 
-__all__ = ["Block", "blocks_as_markdown", "print_blocks"]
+__all__ = ["Block", "block_lines", "blocks_as_markdown", "print_block", "print_blocks"]
 
 
 class Block(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,15 +38,20 @@ def print_blocks(console: Console, title: str, blocks: Sequence[Block]) -> None:
     """Print what belongs on the terminal."""
     console.print(f"[bold]{escape(printable(title))}[/bold]", highlight=False)
     for block in blocks:
-        if not block.brief:
-            continue
-        if block.rows:
-            console.print(_table(block))
-        elif block.title and block.sentences:
-            console.print(f"[bold]{escape(printable(block.title))}[/bold]", highlight=False)
-        for sentence in block.sentences:
-            mark = "[yellow]![/yellow]" if block.warning else "•"
-            console.print(f"{mark} {escape(printable(sentence))}", highlight=False)
+        print_block(console, block)
+
+
+def print_block(console: Console, block: Block) -> None:
+    """Print one part, if it belongs on the terminal."""
+    if not block.brief:
+        return
+    if block.rows:
+        console.print(_table(block))
+    elif block.title and block.sentences:
+        console.print(f"[bold]{escape(printable(block.title))}[/bold]", highlight=False)
+    for sentence in block.sentences:
+        mark = "[yellow]![/yellow]" if block.warning else "•"
+        console.print(f"{mark} {escape(printable(sentence))}", highlight=False)
 
 
 def _table(block: Block) -> Table:
@@ -62,14 +67,19 @@ def blocks_as_markdown(title: str, blocks: Sequence[Block]) -> str:
     """Everything as one Markdown document."""
     lines = [f"# {markdown_text(title)}", ""]
     for block in blocks:
-        if not block.rows and not block.sentences:
-            continue
-        lines += [f"## {markdown_text(block.title)}", ""] if block.title else []
-        lines += _markdown_table(block) if block.rows else []
-        lines += (
-            [*(f"* {markdown_text(sentence)}" for sentence in block.sentences), ""] if block.sentences else []
-        )
+        lines += block_lines(block)
     return "\n".join(lines).rstrip() + "\n"
+
+
+def block_lines(block: Block) -> list[str]:
+    """One part as lines of Markdown; none for an empty one."""
+    if not block.rows and not block.sentences:
+        return []
+    return [
+        *([f"## {markdown_text(block.title)}", ""] if block.title else []),
+        *(_markdown_table(block) if block.rows else []),
+        *([*(f"* {markdown_text(sentence)}" for sentence in block.sentences), ""] if block.sentences else []),
+    ]
 
 
 def _markdown_table(block: Block) -> list[str]:
