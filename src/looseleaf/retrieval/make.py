@@ -107,7 +107,7 @@ def _fused(spec: RetrieverSpec, members: list[RetrieverMaker]) -> Callable[[], R
     damping = spec.read_options(_FusedOptions).k
     if len(members) < 2 or damping < 0:
         raise ConfigError(
-            f"{FUSED} fuses two retrievers or more, with k of 0 or more; write rrf(bm25,dense:wordllama)."
+            f"{FUSED} fuses two or more retrievers, with k of 0 or more; write rrf(bm25,dense:wordllama)."
         )
     return lambda: FusedRetriever([member() for member in members], spec.name, damping)
 

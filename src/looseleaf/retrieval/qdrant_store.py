@@ -7,6 +7,7 @@ those of the local store up to rounding. Points have ids made from document and 
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import uuid
 import warnings
@@ -47,11 +48,9 @@ class QdrantStore:
     """
 
     def __init__(self, where: str) -> None:
-        from importlib.util import find_spec
-
         if not where:
             raise ConfigError("Say where Qdrant is: qdrant:memory, qdrant:FOLDER or qdrant:http://HOST:6333.")
-        if find_spec("qdrant_client") is None:
+        if importlib.util.find_spec("qdrant_client") is None:
             raise ConfigError("The store qdrant needs its client; run: pip install 'looseleaf[qdrant]'")
         self._where = where
 

@@ -8,6 +8,7 @@ of dimensions is the model's.
 
 from __future__ import annotations
 
+import importlib.util
 import io
 import threading
 from collections.abc import Iterable, Iterator
@@ -84,11 +85,9 @@ class SentenceEncoder:
     """
 
     def __init__(self, model: str, *, multi: bool, options: SentenceOptions) -> None:
-        from importlib.util import find_spec
-
         if not model:
             raise ConfigError("A local model needs a name or a folder; write e.g. dense-st:MODEL.")
-        if find_spec("sentence_transformers") is None:
+        if importlib.util.find_spec("sentence_transformers") is None:
             raise ConfigError("Local models need sentence-transformers; run: pip install 'looseleaf[vision]'")
         self._model_name = model
         self._multi = multi

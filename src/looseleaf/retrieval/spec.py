@@ -31,7 +31,7 @@ _WORD = re.compile(r"([a-z][a-z0-9-]*)(?::([^(),]*))?(?=[(),]|$)")
 _SPACED_SIGN = re.compile(r"\s*([(),])\s*")
 _OPTION = re.compile(r"([a-z_]+)=([^(),]*)(?=[,)])")
 
-_PLAIN = "/:?&=+ @#!;'*[]{}|\"<>"
+_PLAIN = "/:?&=+ @#!;'*[]{}|<>"
 """Signs that stand for themselves in a value, besides letters, digits and `-._~`."""
 
 
@@ -71,7 +71,9 @@ class RetrieverSpec(msgspec.Struct, frozen=True, kw_only=True):
         rest = text[word.end() :]
         members: list[RetrieverSpec] = []
         options: dict[str, str] = {}
-        if rest.startswith("("):
+        if rest.startswith("()"):
+            rest = rest[2:]
+        elif rest.startswith("("):
             while not rest.startswith(")"):
                 rest = rest[1:]
                 if option := _OPTION.match(rest):
@@ -100,7 +102,7 @@ class RetrieverSpec(msgspec.Struct, frozen=True, kw_only=True):
     def _written(self, options: dict[str, str], *, named: bool = False) -> str:
         head = f"{self.kind}:{self.argument}" if self.argument else self.kind
         inner = [member.name if named else member.text for member in self.members]
-        inner += [f"{name}={quote(options[name], safe=_PLAIN)}" for name in sorted(options)]
+        inner += [f"{name}={_quoted(options[name])}" for name in sorted(options)]
         return f"{head}({','.join(inner)})" if inner else head
 
     def read_options(self, kind: type[Any]) -> Any:
@@ -116,6 +118,13 @@ class RetrieverSpec(msgspec.Struct, frozen=True, kw_only=True):
             raise ConfigError(
                 f"An option of the retriever {self.name} cannot be used: {problem}."
             ) from problem
+
+
+def _quoted(value: str) -> str:
+    """A value as it is written: spaces at its ends would be lost."""
+    inner = value.strip()
+    before, _, after = value.partition(inner) if inner else (value, "", "")
+    return quote(before) + quote(inner, safe=_PLAIN) + quote(after)
 
 
 def _malformed(text: str) -> ConfigError:

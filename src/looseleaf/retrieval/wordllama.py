@@ -8,9 +8,9 @@ client, and its own loader looks for the tokenizer on a model hub.
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Iterable, Iterator
 from functools import cached_property
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -93,8 +93,8 @@ def package_folder(package: str, install: str) -> Path:
     Raises:
         ConfigError: it is not installed; `install` says what to do.
     """
-    found = find_spec(package)
-    if found is None or not found.origin or not find_spec("tokenizers") or not find_spec("safetensors"):
+    found, *readers = (importlib.util.find_spec(name) for name in (package, "tokenizers", "safetensors"))
+    if found is None or not found.origin or None in readers:
         raise ConfigError(f"The model of {package} is not installed; run: {install}")
     return Path(found.origin).parent
 
