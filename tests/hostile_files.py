@@ -157,6 +157,17 @@ def strokes(count: int = 20_000) -> bytes:
     return pages([stream(zlib.compress(content, 9), "/Filter /FlateDecode")])
 
 
+def many_strokes(count: int = 2_000_000) -> bytes:
+    """A page of two million strokes that is packed into about 100 kB."""
+    return pages([many_strokes_stream(count)])
+
+
+def many_strokes_stream(count: int) -> bytes:
+    """The content of such a page."""
+    content = b"20 w [3 2] 0 d\n" + b"0 0 m 9 9 600 0 0 9 c S\n" * count
+    return stream(zlib.compress(content), "/Filter /FlateDecode")
+
+
 def png(width: int = 40, height: int = 60, colour: str = "white") -> bytes:
     """A PNG of one colour."""
     return image("PNG", width, height, colour)

@@ -533,17 +533,6 @@ def test_slow_page_is_stopped_by_the_clock(tmp_path: Path) -> None:
         assert document.text(1) == ""
 
 
-def test_document_of_bombs_is_given_up(tmp_path: Path) -> None:
-    bomb = make.stream(
-        make.zlib.compress(b"20 w\n" + b"0 0 m 9 9 600 0 0 9 c S\n" * 1_500_000), "/Filter /FlateDecode"
-    )
-    path = write(tmp_path / "a.pdf", make.pages([bomb] * 6))
-    with PageStore(tmp_path / "cache", limits=Limits(wall_seconds=0.5, lost_pages=1)) as store:
-        Document.open(write(tmp_path / "warm.pdf", make.text_pdf("x")), store=store)
-        with pytest.raises(DocumentError, match=r"a\.pdf took more than 0.5 s and was stopped; re-save"):
-            Document.open(path, store=store)
-
-
 def test_worker_that_cannot_start_says_so(
     tmp_path: Path, store: PageStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:

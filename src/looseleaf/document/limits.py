@@ -38,5 +38,5 @@ class Limits(msgspec.Struct, frozen=True):
 
     wall_seconds: float = 60.0
     cpu_seconds: int = 20
-    memory_bytes: int = 1 << 30
+    memory_bytes: int = 900 << 20
     lost_pages: int = 3
