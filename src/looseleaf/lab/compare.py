@@ -17,6 +17,7 @@ from looseleaf.lab.compare_settings import (
     settings_of,
     unrecorded,
 )
+from looseleaf.lab.drift import drift_warning
 from looseleaf.lab.ledgers import chosen_ledgers
 from looseleaf.metrics import METRICS, Metric, Ratio, Row
 from looseleaf.metrics.sources import source_category, source_names
@@ -95,7 +96,7 @@ def compare_runs(
         second=sides[1],
         threshold=threshold,
         differing=differing,
-        notices=_notices(sides, pairing),
+        notices=[*dict.fromkeys(a.drift_warning() + b.drift_warning()), *_notices(sides, pairing)],
         counts=_counts(pairing),
         family=FAMILY,
         metrics=_metrics(pairing.pairs),
@@ -112,6 +113,10 @@ class _Opened:
         self._run = run
         self._score_id, self._reading_id = chosen_ledgers(run, score_id, reading_id)
         self.rows = stored_rows(run, self._score_id, self._reading_id, threshold=threshold)
+
+    def drift_warning(self) -> list[str]:
+        """What must be said about the extractor or judge of its scores."""
+        return drift_warning(self._run, self._score_id)
 
     def side(self, rows: Sequence[tuple[Row, ...]]) -> Side:
         """The run as one side of the comparison, over the questions that are compared."""

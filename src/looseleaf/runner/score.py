@@ -10,6 +10,8 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+import msgspec
+
 from looseleaf.errors import RunError
 from looseleaf.models.registry import make_reader
 from looseleaf.models.role_spec import RoleSpec
@@ -17,8 +19,9 @@ from looseleaf.question import Question
 from looseleaf.roles import Reader
 from looseleaf.runner.answers import Response, responses_of
 from looseleaf.runner.config import ScoreConfig
+from looseleaf.runner.drift import DriftReplay, drift_replays
 from looseleaf.runner.stage import StageProgress
-from looseleaf.runner.stages import ReadingTask, Stages, check_roles
+from looseleaf.runner.stages import ReadingTask, ScoredResponses, Stages, check_roles
 from looseleaf.runstore import ReadingRow, Run
 from looseleaf.trajectory import Trajectory
 
@@ -38,12 +41,16 @@ class ScoreOutcome(NamedTuple):
     Attributes:
         score_id: ledger of the scores.
         reading_ids: ledgers of the readers, headline reader first.
-        unscored: rows without a value because something failed.
+        unscored: rows without a value because something failed, all scorers together.
+        also: ledgers of the further scorers, in order.
+        drift_faults: drift items without a reply because something failed.
     """
 
     score_id: str
     reading_ids: tuple[str, ...]
     unscored: int
+    also: tuple[str, ...] = ()
+    drift_faults: int = 0
 
 
 def score_run(run: Run, config: ScoreConfig, *, progress: StageProgress | None = None) -> ScoreOutcome:
@@ -53,10 +60,15 @@ def score_run(run: Run, config: ScoreConfig, *, progress: StageProgress | None =
         UserError: the run or the configuration cannot be used; nothing was started.
     """
     questions = scorable_questions(run)
-    stages = Stages(run, config, questions[0].benchmark, progress)
+    benchmark = questions[0].benchmark
+    stages = [
+        Stages(run, msgspec.structs.replace(config, scorer=name), benchmark, progress)
+        for name in config.scorers
+    ]
     readers = [(spec, make_reader(spec)) for spec in config.readers]
+    replays = drift_replays(config, benchmark)
     with run.writing():
-        outcome = asyncio.run(_score(run, stages, questions, readers))
+        outcome = asyncio.run(_score(run, stages, questions, readers, replays, progress))
         _remember(run, config, outcome)
         return outcome
 
@@ -65,6 +77,7 @@ def _remember(run: Run, config: ScoreConfig, outcome: ScoreOutcome) -> None:
     """Save what the last scoring used, so that a later report says the same."""
     last = {
         "score_id": outcome.score_id,
+        "also": list(outcome.also),
         "reading_ids": list(outcome.reading_ids),
         "threshold": config.threshold,
     }
@@ -87,6 +100,7 @@ def check_score_config(config: ScoreConfig, benchmark: str) -> None:
         ConfigError: the scorer or a role cannot be made.
     """
     check_roles(config, benchmark)
+    drift_replays(config, benchmark)
     for spec in config.readers:
         make_reader(spec)
 
@@ -106,18 +120,51 @@ def scorable_questions(run: Run) -> list[Question]:
 
 
 async def _score(
-    run: Run, stages: Stages, questions: Sequence[Question], readers: Sequence[tuple[RoleSpec, Reader]]
+    run: Run,
+    stages: Sequence[Stages],
+    questions: Sequence[Question],
+    readers: Sequence[tuple[RoleSpec, Reader]],
+    replays: Mapping[str, DriftReplay],
+    progress: StageProgress | None,
 ) -> ScoreOutcome:
-    """All stages in order."""
+    """All stages in order, for one scorer after the other; readers read once."""
     trajectories = run.trajectories()
     tasks = [own_task(t) for t in trajectories.values() if not t.stop_reason.is_fault]
     readings: dict[str, list[ReadingRow]] = {}
     if _has_memory(run):
         for spec, reader in readers:
-            reading_id, rows = await stages.read(spec, reader, tasks)
+            reading_id, rows = await stages[0].read(spec, reader, tasks)
             readings[reading_id] = [row for row in rows if row.variant == "own" and row.sample_index == 0]
-    scored = await stages.score(own_responses(run, questions, trajectories, readings))
-    return ScoreOutcome(scored.score_id, tuple(readings), scored.unscored)
+    responses = own_responses(run, questions, trajectories, readings)
+    scored = [await each.score(responses) for each in stages]
+    return ScoreOutcome(
+        scored[0].score_id,
+        tuple(readings),
+        sum(each.unscored for each in scored),
+        tuple(each.score_id for each in scored[1:]),
+        await _replay(run, stages, scored, replays, progress),
+    )
+
+
+async def _replay(
+    run: Run,
+    stages: Sequence[Stages],
+    scored: Sequence[ScoredResponses],
+    replays: Mapping[str, DriftReplay],
+    progress: StageProgress | None,
+) -> int:
+    """Replay the drift items of each extractor and judge that was asked in this session; returns the faults.
+
+    They come after the rows, so that a server which is about to go down spends what it has left on those.
+    """
+    asked: dict[str, int] = {}
+    for stage, outcome in zip(stages, scored, strict=True):
+        if stage.scorer in replays:
+            name = replays[stage.scorer].drift_id
+            asked[name] = asked.get(name, 0) + outcome.asked
+    by_id = {replay.drift_id: replay for replay in replays.values()}
+    due = [by_id[name] for name, count in asked.items() if count or not by_id[name].is_stored(run)]
+    return sum([await replay.run(run, progress) for replay in due])
 
 
 def own_task(trajectory: Trajectory) -> ReadingTask:

@@ -60,11 +60,13 @@ class ScoredResponses(NamedTuple):
         score_id: ledger of the scores.
         extraction_id: ledger of the extractions, if the scorer wants them.
         unscored: responses among them without a value because something failed.
+        asked: responses that this session put before the extractor, or before the judge of a judge scorer.
     """
 
     score_id: str
     extraction_id: str | None
     unscored: int
+    asked: int = 0
 
 
 class Stages:
@@ -82,6 +84,12 @@ class Stages:
         self._rule = rule_named(config.scorer, benchmark, make_judge(config.judge))
         self._extractor = make_extractor(config.extractor) if self._rule.wants_extraction else None
         self._progress = progress
+        self._asked = 0
+
+    @property
+    def scorer(self) -> str:
+        """Canonical name of the scorer."""
+        return self._rule.name
 
     async def read(
         self, spec: RoleSpec, reader: Reader, tasks: Iterable[ReadingTask]
@@ -120,6 +128,7 @@ class Stages:
         ledger = self._run.extractions(extraction_id)
         done = {row.key for row in ledger.read() if row.unscored is None}
         work = [r for r in responses if r.unscored is None and r.text and r.key not in done]
+        self._asked = len(work)
         extractor = self._extractor
 
         async def extract(response: Response) -> ExtractionRow:
@@ -131,6 +140,7 @@ class Stages:
 
     async def score(self, responses: Sequence[Response]) -> ScoredResponses:
         """Extract and score responses."""
+        self._asked = 0
         extraction_id, extractions = await self.extract(responses)
         config = {
             "scorer": self._rule.name,
@@ -142,6 +152,8 @@ class Stages:
         ledger = self._run.scores(score_id)
         done = {row.key for row in ledger.read() if row.unscored is None}
         work = [response for response in responses if response.key not in done]
+        if not self._rule.wants_extraction:
+            self._asked = sum(response.unscored is None and bool(response.text) for response in work)
 
         async def score(response: Response) -> ScoreRow:
             return await score_row(self._rule, response, extraction_id, extractions.get(response.key))
@@ -153,17 +165,18 @@ class Stages:
             score_id,
             extraction_id,
             sum(_failed(row) for row in last_rows(ledger.read()) if row.key in wanted),
+            self._asked,
         )
 
 
 def check_roles(config: ScoreConfig, benchmark: str) -> None:
-    """Make scorer, judge and extractor once.
+    """Make scorers, judge and extractor once.
 
     Raises:
         ConfigError: one of them cannot be made.
     """
-    rule = rule_named(config.scorer, benchmark, make_judge(config.judge))
-    if rule.wants_extraction:
+    rules = [rule_named(name, benchmark, make_judge(config.judge)) for name in config.scorers]
+    if any(rule.wants_extraction for rule in rules):
         make_extractor(config.extractor)
 
 
