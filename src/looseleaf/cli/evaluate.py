@@ -47,8 +47,10 @@ def eval_(
     seed: o.SeedOption = 0,
     strict: o.StrictOption = False,
     concurrency: o.ConcurrencyOption = 8,
-    scorer: o.ScorerOption = "",
+    scorer: o.ScorerOption = [],  # noqa: B006
     threshold: o.ThresholdOption = ">0",
+    drift: o.DriftOption = None,
+    drift_reference: o.DriftReferenceOption = None,
     max_cost: o.MaxCostOption = None,
     max_tokens: o.MaxTokensOption = None,
     yes: o.YesOption = False,
@@ -77,7 +79,12 @@ def eval_(
         strict,
         concurrency,
     )
-    score_config = _score_config(scorer, extractor, reader, judge, base_url, threshold)
+    score_config = _with_drift(
+        _score_config(scorer, extractor, reader, judge, base_url, threshold),
+        run_config.data.benchmark,
+        drift,
+        drift_reference,
+    )
     check_score_config(score_config, run_config.data.benchmark)
     folder = out or _default_out(run_config)
     _preflight(run_config, score_config, folder, max_cost, max_tokens, yes)
@@ -138,25 +145,44 @@ def score(
     extractor: o.ExtractorOption = "embedded",
     judge: o.JudgeOption = "none",
     base_url: o.BaseUrlOption = None,
-    scorer: o.ScorerOption = "",
+    scorer: o.ScorerOption = [],  # noqa: B006
     threshold: o.ThresholdOption = ">0",
+    drift: o.DriftOption = None,
+    drift_reference: o.DriftReferenceOption = None,
 ) -> None:
-    """Score a stored run again with another scorer, extractor, judge or reader; the agent is not run."""
+    """Score a stored run again with another scorer, extractor, judge or reader; the agent is not run.
+
+    Several scorers stand side by side in the report, with their agreement.
+    """
+    from looseleaf.runner.score import scorable_questions
     from looseleaf.runstore import Run
 
+    stored = Run.open(run_folder)
+    benchmark = scorable_questions(stored)[0].benchmark
     config = _score_config(scorer, extractor, reader, judge, base_url, threshold)
-    _score_and_report(Run.open(run_folder), config, None)
+    _score_and_report(stored, _with_drift(config, benchmark, drift, drift_reference), None)
 
 
 def report(
     run_folders: Annotated[list[Path], typer.Argument(help="One or more RUN folders.")],
-    score_id: Annotated[
-        str | None, typer.Option("--score", help="Ledger of scores; the newest by default.")
-    ] = None,
+    score_ids: Annotated[
+        list[str],
+        typer.Option(
+            "--score",
+            help="Ledger of scores, or scorer; the last scoring's by default. May be given several times, for scorers "
+            "side by side; the first is the headline.",
+        ),
+    ] = [],  # noqa: B006
     reading_id: Annotated[
-        str | None, typer.Option("--reading", help="Ledger of readings; the newest by default.")
+        str | None, typer.Option("--reading", help="Ledger of readings; the last scoring's by default.")
     ] = None,
-    threshold: o.ThresholdOption = ">0",
+    threshold: Annotated[
+        str,
+        typer.Option(
+            help="When a graded score counts as correct: '>0' (paper), '>=0.5' or '=1'; the last scoring's by default.",
+            show_default=False,
+        ),
+    ] = "",
 ) -> None:
     """Print the report of stored runs, and write it as Markdown and JSON into each run."""
     from looseleaf.cli.console import console
@@ -167,7 +193,7 @@ def report(
     reports = []
     for folder in run_folders:
         stored = Run.open(folder)
-        built = build_report(stored, score_id=score_id, reading_id=reading_id, threshold=threshold)
+        built = build_report(stored, also=score_ids, reading_id=reading_id, threshold=threshold)
         print_report(out, built)
         out.print(f"[dim]{write_report(stored, built)[1]}[/dim]\n")
         reports.append(built)
@@ -225,19 +251,33 @@ def _data_config(what: str, data: Path | None, docs: Path | None, option: list[s
 
 
 def _score_config(
-    scorer: str, extractor: str, readers: list[str], judge: str, base_url: str | None, threshold: str
+    scorers: list[str], extractor: str, readers: list[str], judge: str, base_url: str | None, threshold: str
 ) -> ScoreConfig:
     from looseleaf.runner.config import ScoreConfig
     from looseleaf.scoring.thresholds import threshold_named
 
     threshold_named(threshold)
+    scorer, *also = scorers or [""]
     return ScoreConfig(
         scorer=scorer,
+        also=tuple(also),
         extractor=_spec(extractor, base_url),
         readers=tuple(_spec(reader, base_url) for reader in readers),
         judge=_spec(judge, base_url),
         threshold=threshold,
     )
+
+
+def _with_drift(
+    config: ScoreConfig, benchmark: str, drift: bool | None, reference: Path | None
+) -> ScoreConfig:
+    """The configuration with the drift items switched on or off, as asked for or as the roles suggest."""
+    import msgspec
+
+    from looseleaf.runner.drift import is_model
+
+    wanted = is_model(config, benchmark) if drift is None else drift
+    return msgspec.structs.replace(config, drift=wanted, drift_reference=str(reference or ""))
 
 
 def _spec(text: str, base_url: str | None) -> RoleSpec:
@@ -294,12 +334,25 @@ def _score_and_report(stored: Run, config: ScoreConfig, outcome: RunOutcome | No
         scored = score_run(stored, config, progress=draw)
     out = console()
     reading_id = scored.reading_ids[0] if scored.reading_ids else None
-    built = build_report(stored, score_id=scored.score_id, reading_id=reading_id, threshold=config.threshold)
+    built = build_report(
+        stored,
+        score_id=scored.score_id,
+        also=scored.also,
+        reading_id=reading_id,
+        threshold=config.threshold,
+    )
     print_report(out, built)
     _, markdown = write_report(stored, built)
     out.print(f"[dim]{_session_line(stored)}[/dim]")
     out.print(f"Report: {markdown}", markup=False)
+    if scored.drift_faults:
+        typer.echo(
+            f"looseleaf: {scored.drift_faults} drift items got no reply; the same command asks again.",
+            err=True,
+        )
     _exit_on_faults(scored.unscored, outcome.interrupted if outcome else False)
+    if scored.drift_faults:
+        raise typer.Exit(UNSCORED_EXIT)
 
 
 def _session_line(stored: Run) -> str:

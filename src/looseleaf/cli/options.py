@@ -17,6 +17,8 @@ __all__ = [
     "DataOption",
     "DataOptionOption",
     "DocsOption",
+    "DriftOption",
+    "DriftReferenceOption",
     "ExtractorOption",
     "IdsOption",
     "JudgeOption",
@@ -136,9 +138,29 @@ ConcurrencyOption = Annotated[
     int, typer.Option("--concurrency", min=1, help="Questions in flight.", rich_help_panel="Run")
 ]
 ScorerOption = Annotated[
-    str,
+    list[str],
     typer.Option(
-        "--scorer", help="Scorer; the benchmark's official one if not given.", rich_help_panel="Scoring"
+        "--scorer",
+        help="Scorer; the benchmark's official one if not given. Several may be given; the first is the headline.",
+        rich_help_panel="Scoring",
+    ),
+]
+DriftOption = Annotated[
+    bool | None,
+    typer.Option(
+        "--drift/--no-drift",
+        help="Replay 300 pinned items through extractor or judge, to see whether it changed. By default where a model "
+        "on a server or in a GGUF file plays that role.",
+        show_default=False,
+        rich_help_panel="Scoring",
+    ),
+]
+DriftReferenceOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--drift-reference",
+        help="File of the pinned replies; in the cache folder by default. The first replay writes them.",
+        rich_help_panel="Scoring",
     ),
 ]
 ThresholdOption = Annotated[

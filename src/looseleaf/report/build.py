@@ -17,7 +17,10 @@ from looseleaf.report.markdown import as_markdown
 from looseleaf.report.marks import labels_of, marks_of
 from looseleaf.report.notices import notices_of
 from looseleaf.report.record import Report
+from looseleaf.report.scorers import chosen_scores
+from looseleaf.report.scoring import ScoringDetails, scoring_details
 from looseleaf.runstore import Run, write_atomically
+from looseleaf.scoring.thresholds import DEFAULT_THRESHOLD
 
 __all__ = ["HEADLINE", "build_report", "write_report"]
 
@@ -35,40 +38,58 @@ NO_LABEL = "(none)"
 
 
 def build_report(
-    run: Run, *, score_id: str | None = None, reading_id: str | None = None, threshold: str = ">0"
+    run: Run,
+    *,
+    score_id: str | None = None,
+    reading_id: str | None = None,
+    threshold: str | None = None,
+    also: Sequence[str] = (),
 ) -> Report:
     """Compute the report of a stored run; the agent, readers and judges are not run.
 
     Args:
         run: the run.
-        score_id: ledger of scores; the one of the last scoring by default.
+        score_id: ledger of scores, or name of a scorer that has one; the one of the last scoring by default.
         reading_id: reader of the memory metrics; the headline reader of the last scoring by default.
-        threshold: name of the binarisation.
+        threshold: name of the binarisation; the one of the last scoring by default.
+        also: further ledgers or scorers to stand beside the first; those of the last scoring by default.
 
     Raises:
-        RunError: nothing is scored yet.
+        RunError: nothing is scored yet, or there is no such ledger.
+        ConfigError: there is no threshold of that name.
     """
     chosen = run.manifest.get("score", {})
-    score_id = score_id or chosen.get("score_id") or _newest(run, "scores")
-    if score_id is None:
+    newest = _newest(run, "scores")
+    score_ids = chosen_scores(run, [score_id, *also] if score_id else also) or ([newest] if newest else [])
+    if not score_ids:
         raise RunError(f"{run.path} is not scored yet; use `looseleaf score {run.path}`.")
+    score_id = score_ids[0]
+    threshold = threshold or chosen.get("threshold") or DEFAULT_THRESHOLD
     reading_id = reading_id or next(iter(chosen.get("reading_ids", [])), None) or _newest(run, "readings")
     rows = stored_rows(run, score_id, reading_id, threshold=threshold)
     marks = marks_of(run, score_id, reading_id)
+    scoring = scoring_details(run, score_ids, reading_id, threshold)
     return Report(
         title=run.path.name,
         settings=_settings(run, score_id, reading_id, threshold),
-        notices=notices_of(run, rows, score_id, reading_id),
+        notices=[*scoring.warnings(), *notices_of(run, rows, score_id, reading_id)],
         counts=_counts(run, rows),
         labels=labels_of(marks),
         marks=marks,
-        headline=evaluate_rows(rows, HEADLINE),
+        headline=evaluate_rows(rows, _headline(scoring)),
         cells=evaluate_rows(rows, CELLS),
         breakdowns={name: evaluate_by(rows, labels, BREAKDOWN) for name, labels in BREAKDOWNS.items()},
         stop_reasons=dict(
             Counter(str(row.trajectory.stop_reason) if row.trajectory else "not run" for row in rows)
         ),
+        scoring=scoring,
     )
+
+
+def _headline(scoring: ScoringDetails) -> list[str]:
+    """The first table's metrics; without upstream's convention where the scorer has no upstream pipeline."""
+    has_pipeline = scoring.scorers[0].upstream is not None
+    return [name for name in HEADLINE if has_pipeline or name != "Acc(upstream)"]
 
 
 def _newest(run: Run, kind: str) -> str | None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from looseleaf.metrics import METRICS, MetricTable
 from looseleaf.metrics.memory import OutcomeCell
+from looseleaf.report.blocks import block_lines
 from looseleaf.report.cells import interval_text, scored_text, value_text
 from looseleaf.report.plain import markdown_text
 from looseleaf.report.record import Report
@@ -17,6 +18,8 @@ def as_markdown(report: Report) -> str:
     """The whole report as one Markdown document."""
     lines = [f"# {markdown_text(report.title)}", "", *_settings(report), *_notices(report), *_counts(report)]
     lines += ["## Results", "", *_headline(report), *_marks(report), *_cells(report)]
+    for block in report.scoring.blocks():
+        lines += block_lines(block)
     for name, tables in report.breakdowns.items():
         lines += [f"## By {name}", "", *_breakdown(report, tables)]
     lines += ["## Stop reasons", "", *_table(["stop reason", "trajectories"], report.stop_reasons.items())]

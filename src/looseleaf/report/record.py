@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from looseleaf.metrics import MetricTable
+from looseleaf.report.scoring import ScoringDetails
 
 __all__ = ["Report", "report_differences"]
 
@@ -15,7 +16,7 @@ SETTINGS_OF_THE_AGENT = frozenset({"policy", "score ledger"})
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
-    """One run under one scorer and one reader.
+    """One run under one scorer and one reader, other scorers beside it.
 
     Attributes:
         title: name of the run folder.
@@ -28,6 +29,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
         cells: shares of the four outcome cells.
         breakdowns: tables by answer format, evidence source, document type and answerability.
         stop_reasons: trajectories by stop reason.
+        scoring: scorers beside each other, official aggregates, drift.
     """
 
     title: str
@@ -40,6 +42,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     cells: MetricTable
     breakdowns: dict[str, list[MetricTable]]
     stop_reasons: dict[str, int]
+    scoring: ScoringDetails
 
 
 def report_differences(reports: Sequence[Report]) -> list[str]:

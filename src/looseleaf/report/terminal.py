@@ -6,6 +6,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from looseleaf.report.blocks import print_block
 from looseleaf.report.cells import interval_text, scored_text, value_text
 from looseleaf.report.plain import printable
 from looseleaf.report.record import Report, report_differences
@@ -25,6 +26,8 @@ def print_report(console: Console, report: Report) -> None:
     console.print(_headline(report))
     console.print(_cells(report))
     console.print(_breakdown("answer format", report))
+    for block in report.scoring.blocks():
+        print_block(console, block)
     for mark, meaning in report.marks.items():
         console.print(f"{mark} {_safe(meaning)}", highlight=False)
     for notice in report.notices:
