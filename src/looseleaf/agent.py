@@ -17,7 +17,7 @@ from looseleaf.models.chat.sampling import sampling
 from looseleaf.roles import Action, NoteWriting, Policy, PolicyTurn, Usage
 from looseleaf.trajectory import StopReason, Trajectory
 
-__all__ = ["resolved", "run_agent"]
+__all__ = ["as_turn", "resolved", "run_agent"]
 
 Result = TypeVar("Result")
 
@@ -71,7 +71,7 @@ async def _loop(policy: Policy, environment: Environment) -> None:
     while not environment.done:
         start = time.perf_counter()
         with boundary(AgentError, "The policy failed"):
-            turn = _checked(await resolved(policy.act(environment)))
+            turn = as_turn(await resolved(policy.act(environment)))
         step = partial(environment.step, turn, seconds=time.perf_counter() - start)
         if turn.action is not None and turn.action.name == "search":
             await asyncio.to_thread(step)  # an encoder may be asked, and other trajectories go on meanwhile
@@ -90,7 +90,7 @@ TURN_FIELDS: dict[str, type | tuple[type, ...]] = {
 """Types of a turn's fields. What a model wrote into an action is not checked here but by the environment."""
 
 
-def _checked(given: Any) -> PolicyTurn:
+def as_turn(given: Any) -> PolicyTurn:
     """What `act` returned, as a turn.
 
     Raises:

@@ -1,0 +1,162 @@
+"""Final answers under swapped memories: `replay` asks the policy again, `memory-only` its model with nothing else."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import msgspec
+
+from looseleaf.agent import as_turn, resolved
+from looseleaf.errors import (
+    AgentError,
+    ConfigError,
+    ContextOverflowError,
+    DocumentError,
+    FaultError,
+    boundary,
+)
+from looseleaf.lab.replay import ReplayView
+from looseleaf.memory import WorkingMemory
+from looseleaf.models.registry import make_policy, make_reader
+from looseleaf.models.role_spec import CHAT_BACKENDS, RoleSpec
+from looseleaf.protocol import Protocol
+from looseleaf.question import Question
+from looseleaf.roles import Action, Policy
+from looseleaf.runner.lab.config import LabConfig
+from looseleaf.runner.lab.documents import RunDocuments
+from looseleaf.runner.stage import StageProgress, work_off
+from looseleaf.runner.stages import ReadingTask, Stages, last_rows
+from looseleaf.runstore import Ledger, ReadingRow, Run, config_id
+from looseleaf.score import Unscored
+from looseleaf.trajectory import Trajectory
+
+__all__ = ["Answers", "Swapped", "answer_anew", "answerer_of"]
+
+CONCURRENCY = 8
+"""Answers being given at once."""
+
+
+class Swapped(NamedTuple):
+    """One trajectory under one memory."""
+
+    question: Question
+    trajectory: Trajectory
+    variant: str
+    memory: WorkingMemory
+
+    @property
+    def key(self) -> str:
+        """Identity of the answer inside its ledger."""
+        return f"{self.trajectory.trajectory_id}|{self.variant}|0"
+
+
+class Answers(NamedTuple):
+    """Where the answers are, and which."""
+
+    answer_id: str
+    name: str
+    rows: list[ReadingRow]
+
+
+def answerer_of(run: Run, config: LabConfig) -> tuple[str, RoleSpec]:
+    """Printable name and spec of who answers.
+
+    Raises:
+        ConfigError: the policy has no form that answers from a memory alone, or cannot be asked again.
+    """
+    stored = run.config.get("roles", {}).get("policy")
+    policy = None if not stored else msgspec.convert(stored, RoleSpec)
+    if config.answerer == "replay":
+        if policy is None:
+            raise ConfigError(
+                "The run does not say who its policy was; use --answerer memory-only --answer-model …"
+            )
+        return f"replay, {policy.name} with the pages of its trajectory", policy
+    model = config.answer_model or _as_reader(policy)
+    if model is None:
+        name = policy.name if policy else "not recorded"
+        raise ConfigError(
+            f"The policy ({name}) cannot answer from a memory alone; name a model that can with --answer-model."
+        )
+    return f"memory-only, {model.name} without pages", model
+
+
+def _as_reader(policy: RoleSpec | None) -> RoleSpec | None:
+    """The policy's own model as a reader."""
+    if policy is None:
+        return None
+    if policy.backend == "embedded":
+        return RoleSpec(backend="embedded")
+    return policy if policy.backend in CHAT_BACKENDS else None
+
+
+async def answer_anew(
+    run: Run,
+    config: LabConfig,
+    stages: Stages,
+    swapped: Iterable[Swapped],
+    documents: RunDocuments,
+    progress: StageProgress | None = None,
+) -> Answers:
+    """Have every trajectory answered under every memory that is not answered yet."""
+    name, spec = answerer_of(run, config)
+    sidecar = {"answerer": config.answerer, "role": spec.identity()}
+    answer_id = config_id(f"{config.answerer}-{spec.name}", sidecar)
+    run.write_sidecar("interventions", answer_id, sidecar)
+    ledger = Ledger(run.path / "interventions" / f"{answer_id}.jsonl", ReadingRow)
+    try:
+        if config.answerer == "memory-only":
+            tasks = [
+                ReadingTask(s.trajectory.trajectory_id, s.question.question, s.memory, s.variant)
+                for s in swapped
+            ]
+            rows = await stages.read_into(ledger, f"answerer {spec.name}", make_reader(spec), tasks)
+        else:
+            rows = await _replayed(run, spec, ledger, list(swapped), documents, progress)
+    finally:
+        ledger.close()
+    return Answers(answer_id, name, rows)
+
+
+async def _replayed(
+    run: Run,
+    spec: RoleSpec,
+    ledger: Ledger[ReadingRow],
+    swapped: list[Swapped],
+    documents: RunDocuments,
+    progress: StageProgress | None,
+) -> list[ReadingRow]:
+    documents.require("--answerer replay")
+    policy = make_policy(spec)
+    protocol = msgspec.convert(run.config["protocol"], Protocol)
+    done = {row.key for row in ledger.read() if row.unscored is None}
+    work = [one for one in swapped if one.key not in done]
+
+    async def answer(one: Swapped) -> ReadingRow:
+        return await _answer(policy, protocol, one, documents)
+
+    await work_off(f"answerer {spec.name}", work, answer, ledger, concurrency=CONCURRENCY, progress=progress)
+    return last_rows(ledger.read())
+
+
+async def _answer(policy: Policy, protocol: Protocol, one: Swapped, documents: RunDocuments) -> ReadingRow:
+    """The policy's answer in its last turn; a turn that is no answer is an empty prediction, as in a run."""
+    fields: dict[str, Any] = {"trajectory_id": one.trajectory.trajectory_id, "variant": one.variant}
+    try:
+        document = await asyncio.to_thread(documents.open, one.question, one.trajectory)
+        view = ReplayView(one.trajectory, document, protocol, one.memory)
+        with boundary(AgentError, "The policy failed"):
+            turn = as_turn(await resolved(policy.act(view)))
+    except ContextOverflowError:
+        return ReadingRow(**fields, text="")
+    except (FaultError, DocumentError) as problem:
+        return ReadingRow(**fields, unscored=Unscored.AGENT_FAULT, error=str(problem))
+    return ReadingRow(**fields, text=_answer_text(turn.action), usage=turn.usage)
+
+
+def _answer_text(action: Action | None) -> str:
+    if action is None or action.name != "answer":
+        return ""
+    return str(action.arguments.get("text", ""))

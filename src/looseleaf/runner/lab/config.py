@@ -1,0 +1,82 @@
+"""`LabConfig`: what the lab reads, who reads it, and what else it runs."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+from looseleaf.errors import ConfigError
+from looseleaf.lab.variants import VariantKind
+from looseleaf.models.role_spec import CHAT_BACKENDS, RoleSpec
+from looseleaf.runner.config import ScoreConfig
+
+__all__ = ["DEFAULT_BUDGETS", "DETERMINISTIC", "Answerer", "LabConfig"]
+
+Answerer = Literal["none", "replay", "memory-only"]
+DEFAULT_BUDGETS = (10, 20, 40, 80, 160)
+"""Word budgets: from a quarter of one finding of 40 words to four of them."""
+SAMPLED_TEMPERATURE = 0.7
+"""Temperature of repeated samples, the one of the first author's precursor."""
+DETERMINISTIC = frozenset({"embedded", "constant"})
+"""Readers that give the same answer every time, so that samples of theirs say nothing."""
+EMBEDDED = RoleSpec(backend="embedded")
+EVERYONE_READS = (VariantKind.OWN, VariantKind.EMPTY, VariantKind.QUESTION_ONLY)
+
+
+class LabConfig(msgspec.Struct, frozen=True, kw_only=True):
+    """How a stored run is examined.
+
+    Attributes:
+        score: scorer, extractor, judge, threshold, and the readers; the first reader is the headline.
+        kinds: memory variants that the headline reader reads; `None` = all for which there is material.
+        all_readers: whether the other readers read these variants too, and not only own, empty and question-only.
+        samples: readings of the own memory by each sampled reader; 1 = no sampling.
+        temperature: of the sampled readers.
+        budgets: word budgets of the anytime curve.
+        writer: policy that writes improved memories from the gold pages, or `None`.
+        answerer: where final answers under swapped memories come from.
+        answer_model: reader that answers for `memory-only`; by default the policy's own model.
+        grounding: `embedded`, a judge, or `none`.
+        gold_words: most words of gold-page text that a reader is given, for readers with a short context; 0 = all.
+        data: data folder in place of the one that the run was made from.
+    """
+
+    score: ScoreConfig = ScoreConfig()
+    kinds: tuple[VariantKind, ...] | None = None
+    all_readers: bool = False
+    samples: int = 1
+    temperature: float = SAMPLED_TEMPERATURE
+    budgets: tuple[int, ...] = DEFAULT_BUDGETS
+    writer: RoleSpec | None = None
+    answerer: Answerer = "none"
+    answer_model: RoleSpec | None = None
+    grounding: RoleSpec = EMBEDDED
+    gold_words: int = 0
+    data: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.score.readers:
+            raise ConfigError("The lab needs a reader; give one with --reader.")
+        if self.samples < 1 or any(budget < 1 for budget in self.budgets):
+            raise ConfigError("Samples and word budgets must be 1 or more.")
+
+    def kinds_of(self, reader: int) -> tuple[VariantKind, ...]:
+        """Variants that the reader with this number reads; the own memory always."""
+        wanted = tuple(VariantKind) if self.kinds is None else self.kinds
+        if reader and not self.all_readers:
+            wanted = tuple(kind for kind in wanted if kind in EVERYONE_READS)
+        return tuple(dict.fromkeys((VariantKind.OWN, *wanted)))
+
+    def wants(self, kind: VariantKind) -> bool:
+        """Whether a variant was asked for by name."""
+        return self.kinds is not None and kind in self.kinds
+
+    def sampled(self, reader: RoleSpec) -> RoleSpec | None:
+        """The reader at the sampling temperature, or `None` where samples would be all the same."""
+        if self.samples < 2 or reader.backend in DETERMINISTIC:
+            return None
+        if reader.backend not in CHAT_BACKENDS:
+            return reader
+        options: dict[str, Any] = {**reader.options, "temperature": self.temperature}
+        return msgspec.structs.replace(reader, options=options)
