@@ -10,11 +10,13 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
+from conftest import Cli
 from fakes import pdf_bytes
 from looseleaf.document import PageStore
 from looseleaf.models.role_spec import RoleSpec
@@ -25,7 +27,7 @@ from looseleaf.runner.score import score_run
 from looseleaf.runstore import Run
 from looseleaf.score import Unscored
 from looseleaf.trajectory import StopReason
-from stub_server import MODEL, SIX_TURNS, Faults, Request, Response, StubServer, agent, error
+from stub_server import MODEL, SIX_TURNS, Faults, Request, Response, StubServer, agent, completion, error
 
 SIX = named_protocol("awm", max_turns=len(SIX_TURNS))
 
@@ -335,3 +337,63 @@ def test_limit_ids_and_samples(tmp_path: Path, store: PageStore) -> None:
     assert set(named.run.trajectories()) == {"many:1#0", "many:4#0"}
     assert {found.seed for found in limited.run.trajectories().values()} == {0, 1, 2}
     assert set(seeds) == {0, 1, 2}, "every sample has its own seed and is asked for"
+
+
+# -- the command -----------------------------------------------------------------------------------------------
+
+
+def refusing(response: Response, when: Callable[[Request], bool]) -> Callable[[Request], Response]:
+    return lambda request: response if when(request) else agent(request)
+
+
+CANNOT_WORK: dict[str, tuple[Callable[[Request], Response], str]] = {
+    "wrong key": (lambda request: error(401, "Incorrect API key provided"), "key_env"),
+    "wrong URL": (lambda request: error(404, "404 page not found"), "check the base URL"),
+    "unknown model": (lambda request: error(404, "The model `x` does not exist"), "check the name"),
+    "no images": (
+        refusing(error(400, "stub-model is not a multimodal model"), lambda request: request.images > 0),
+        "choose a vision model",
+    ),
+    "images dropped": (lambda request: completion("hm"), "choose a vision model"),
+    "overflow": (
+        refusing(
+            error(400, "This model's maximum context length is 100 tokens."),
+            lambda request: request.images > 1,
+        ),
+        "images_kept",
+    ),
+    "413": (
+        refusing(Response(413, b"too large"), lambda request: len(request.body) > 10**6),
+        "max_image_pixels",
+    ),
+}
+
+
+@pytest.mark.parametrize(("answer", "advice"), CANNOT_WORK.values(), ids=CANNOT_WORK.keys())
+def test_what_cannot_work_is_one_sentence_and_exit_2(
+    cli: Cli, tmp_path: Path, answer: Callable[[Request], Response], advice: str
+) -> None:
+    made = asked(tmp_path, 2)
+    with StubServer(answer) as stub:
+        arguments = ("--out", tmp_path / "run", "--policy", f"openai:{MODEL}", "--base-url", stub.base_url)
+        outcome = cli("run", made.questions, "--docs", made.docs, *arguments)
+        assert not stub.log.whole, "a question was spent"
+    assert outcome.code == 2
+    assert outcome.err.startswith("looseleaf: ")
+    assert outcome.err.count("\n") == 1
+    assert advice in outcome.err
+    assert not (tmp_path / "run" / "trajectories.jsonl").exists()
+
+
+def test_a_server_that_fails_after_preflight_leaves_unscored_rows_and_another_exit(
+    cli: Cli, tmp_path: Path
+) -> None:
+    made = asked(tmp_path, 2)
+    late = refusing(error(401, "revoked"), lambda request: request.method == "POST" and not request.is_probe)
+    with StubServer(late) as stub:
+        arguments = ("--out", tmp_path / "run", "--policy", f"openai:{MODEL}", "--base-url", stub.base_url)
+        outcome = cli("run", made.questions, "--docs", made.docs, *arguments)
+    assert outcome.code not in {0, 2}
+    assert "2 rows are unscored" in outcome.err
+    reasons = [found.stop_reason for found in Run.open(tmp_path / "run").trajectories().values()]
+    assert reasons == [StopReason.PROVIDER_ERROR] * 2
