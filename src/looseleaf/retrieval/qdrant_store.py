@@ -7,6 +7,7 @@ those of the local store up to rounding. Points have ids made from document and 
 
 from __future__ import annotations
 
+import atexit
 import importlib.util
 import os
 import uuid
@@ -110,6 +111,11 @@ class QdrantStore:
             found += [key for key in self._first_pages(name) if self.has(key)]
         return found
 
+    def close(self) -> None:
+        """Let go of the folder or the connection."""
+        if "_client" in self.__dict__:
+            self._client.close()
+
     def _first_pages(self, collection: str) -> Iterator[IndexKey]:
         models = self._models
         first = models.Filter(must=[models.FieldCondition(key="page", match=models.MatchValue(value=1))])
@@ -176,7 +182,9 @@ class QdrantStore:
                 _collection(encoder),
                 query=query.tolist(),
                 query_filter=self._of(names),
-                search_params=self._models.SearchParams(exact=True),
+                search_params=self._models.SearchParams(exact=True)
+                if self._remote
+                else None,  # local: always
                 limit=k,
                 with_payload=True,
             )
@@ -195,15 +203,21 @@ class QdrantStore:
 
         return models
 
+    @property
+    def _remote(self) -> bool:
+        return self._where.startswith(("http://", "https://"))
+
     @cached_property
     def _client(self) -> Any:
         from qdrant_client import QdrantClient
 
+        atexit.register(self.close)  # a local client that is collected at the very end complains
         try:
             if self._where == MEMORY:
                 return QdrantClient(":memory:")
-            if self._where.startswith(("http://", "https://")):
-                return QdrantClient(url=self._where, api_key=os.environ.get(KEY_VARIABLE))
+            if self._remote:
+                key = os.environ.get(KEY_VARIABLE)
+                return QdrantClient(url=self._where, api_key=key, check_compatibility=False)
             return QdrantClient(path=self._where)
         except Exception as problem:
             raise ConfigError(
