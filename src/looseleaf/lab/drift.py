@@ -60,11 +60,11 @@ class Drift(msgspec.Struct, frozen=True, kw_only=True):
         change = self.change
         if change.mean is None or change.low is None or change.high is None:
             return f"{who} got no drift item to hold against the pinned ones."
+        moved = f"{_points(change.mean)} points [{_points(change.low)}, {_points(change.high)}]"
         return (
-            f"{who} against {_models(self.pinned_models)}, {self.pinned[:SECONDS]}: mean(now − pinned) of "
-            f"{self.scorer} is {_points(change.mean)} points [{_points(change.low)}, {_points(change.high)}] on {change.n} of "
-            f"{change.items} drift items ({change.up} up, {change.down} down, exact p = {change.p_value:.3g}; "
-            f"{self.replied - self.same} replies differ)."
+            f"{who} against {_models(self.pinned_models)}, {self.pinned[:SECONDS]}: mean(now − pinned) "
+            f"of {self.scorer} is {moved} on {change.n} of {change.items} drift items ({change.up} up, {change.down} down, "
+            f"exact p = {change.p_value:.3g}; {self.replied - self.same} replies differ)."
         )
 
     def warning(self) -> str | None:

@@ -19,6 +19,8 @@ from looseleaf.runner.config import RunConfig, ScoreConfig
 from looseleaf.runner.library import Library
 from looseleaf.runner.selection import load_data, select
 from looseleaf.runstore import Run
+from looseleaf.scoring.drift import drift_items
+from looseleaf.scoring.registry import JudgeScorer, default_scorer, get_scorer
 
 __all__ = ["plan_of", "preflight_run"]
 
@@ -51,8 +53,19 @@ def preflight_run(
     question_set = load_data(config.data)
     selected = select(question_set, config)
     library = Library(question_set, config.retriever_in_force, store or default_store(), ocr=config.ocr)
-    return preflight(
-        roles, plan_of(config, selected, question_set, library, run, len(score.readers) if score else 0)
+    plan = plan_of(config, selected, question_set, library, run, len(score.readers) if score else 0)
+    return preflight(roles, _with_scoring(plan, score, config.data.benchmark))
+
+
+def _with_scoring(plan: RunPlan, score: ScoreConfig | None, benchmark: str) -> RunPlan:
+    """The plan with what the scoring asks besides one extraction of every response."""
+    if score is None:
+        return plan
+    scorers = [get_scorer(name or default_scorer(benchmark)) for name in score.scorers]
+    return msgspec.structs.replace(
+        plan,
+        judgings=sum(isinstance(scorer, JudgeScorer) for scorer in scorers),
+        replayed=len(drift_items()) if score.drift else 0,
     )
 
 

@@ -48,6 +48,8 @@ class RunPlan(msgspec.Struct, frozen=True, kw_only=True):
         protocol: the rules.
         readers: readers that will answer from the memories; each brings one more extraction.
         concurrency: questions in flight.
+        judgings: scorers that put every response before the judge.
+        replayed: items that extractor and judge are asked about besides, the judge for each of its scorers.
         pages: pages of a usual document (for protocols that show all pages).
         page_size: width and height of a rendered page in pixels. The default is US letter at 144 dpi.
         page_bytes: bytes of a rendered page. The default is the mean of 465 pages of 93 real benchmark PDFs.
@@ -59,6 +61,8 @@ class RunPlan(msgspec.Struct, frozen=True, kw_only=True):
     protocol: Protocol = PROTOCOLS["awm"]
     readers: int = 1
     concurrency: int = 8
+    judgings: int = 1
+    replayed: int = 0
     pages: int = 50
     page_size: tuple[int, int] = (1224, 1584)
     page_bytes: int = 209_000
@@ -103,7 +107,11 @@ def estimate(role: RoleName, options: ChatOptions, family: ImageFamily, plan: Ru
     texts = _notes(plan) if role == "reader" else estimate_text_tokens(4 * QUESTION)
     fixed = estimate_text_tokens(len(_instructions(role, options)))
     prompt = fixed + texts + estimate_text_tokens(QUESTION)
-    calls = plan.trajectories * (1 if role == "reader" else 1 + _memories(plan))
+    calls = (
+        plan.trajectories if role == "reader" else plan.trajectories * (1 + _memories(plan)) + plan.replayed
+    )
+    if role == "judge":
+        calls *= plan.judgings
     return Load(
         calls=calls,
         prompt_tokens=calls * prompt,
