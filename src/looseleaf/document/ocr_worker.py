@@ -16,7 +16,7 @@ from .refusal import Broken
 from .service import run
 
 if TYPE_CHECKING:
-    from .ocr_engine import OcrEngine
+    from .recognizer import Recognizer
 
 __all__ = ["main"]
 
@@ -25,23 +25,23 @@ _BROKEN = 'does not work here ({}); run pip install --upgrade "looseleaf[ocr]", 
 
 def main() -> None:
     """Load the models and serve requests for the lines of scans."""
-    engine: list[OcrEngine] = []
+    recognizer: list[Recognizer] = []
 
     def answer(request: ReadScan, limits: Limits) -> Iterator[Reply]:
-        if not engine:
-            engine.append(_loaded())
+        if not recognizer:
+            recognizer.append(_loaded())
         before = cpu_seconds()
-        lines = engine[0].read(request.scan)
+        lines = recognizer[0].read(request.scan)
         yield Recognized(lines, cpu_seconds() - before)
 
     run(answer)
 
 
-def _loaded() -> OcrEngine:
+def _loaded() -> Recognizer:
     try:
-        from .ocr_engine import OcrEngine
+        from .recognizer import Recognizer
 
-        return OcrEngine()
+        return Recognizer()
     except MemoryError:
         raise
     except Exception as error:

@@ -1,4 +1,4 @@
-"""`OcrEngine`: rapidocr on one core, with a second look at doubtful lines. Used by the OCR worker only."""
+"""`Recognizer`: rapidocr on one core, with a second look at doubtful lines. Used by the OCR worker only."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-import rapidocr
 from PIL import Image
 
 from .facts import DEFAULT_DPI, OcrLine, OcrWord
 from .messages import Scan
 from .raster import POINTS_PER_INCH
 
-__all__ = ["OcrEngine"]
+__all__ = ["Recognizer"]
 
 _FIRST_SCALE = DEFAULT_DPI / POINTS_PER_INCH
 """Pixels a point of the first reading."""
@@ -78,11 +77,13 @@ class _Quad(NamedTuple):
         return min(places), max(places)
 
 
-class OcrEngine:
+class Recognizer:
     """The loaded models."""
 
     def __init__(self) -> None:
-        self._rapid = rapidocr.RapidOCR(params=_PARAMETERS)
+        from rapidocr import RapidOCR
+
+        self._rapid = RapidOCR(params=_PARAMETERS)
 
     def read(self, scan: Scan) -> tuple[OcrLine, ...]:
         """The lines of a scan, with their places on the page."""
