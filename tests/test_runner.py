@@ -287,7 +287,7 @@ def test_strict_makes_them_unscored(set_with_a_missing_document: OwnSet, agent: 
 def test_limit_and_ids_select_in_the_order_of_the_set(own_set: OwnSet, agent: str, tmp_path: Path) -> None:
     limited = execute(configured(own_set, python(agent), limit=2), tmp_path / "limit").run
     assert [question.question_id for question in limited.questions()] == ["mini:0", "mini:1"]
-    assert sorted(limited.trajectories()) == ["mini:0#0", "mini:1#0"]  # their documents are opened side by side
+    assert sorted(limited.trajectories()) == ["mini:0#0", "mini:1#0"]
     chosen = execute(configured(own_set, python(agent), ids=("mini:5", "mini:2", "4")), tmp_path / "ids").run
     assert [question.question_id for question in chosen.questions()] == ["mini:2", "mini:4", "mini:5"]
     with pytest.raises(ConfigError, match="no question 'mini:77'"):
