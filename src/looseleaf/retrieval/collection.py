@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Self
 
 from looseleaf.document import Document, PageImage, PageStore
+from looseleaf.document.office import OFFICE_SUFFIXES
 from looseleaf.errors import DocumentError
 
 __all__ = ["AnyDocument", "Collection", "Place"]
 
-DOCUMENT_SUFFIXES = frozenset({".pdf"})
+DOCUMENT_SUFFIXES = OFFICE_SUFFIXES | {".pdf"}
 """A folder that holds such a file, at any depth, is a folder of documents; any other is one of page images."""
 
 DPI = 144
