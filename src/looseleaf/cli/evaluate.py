@@ -13,6 +13,7 @@ from looseleaf.errors import ConfigError
 
 if TYPE_CHECKING:
     from looseleaf.models.role_spec import RoleSpec
+    from looseleaf.report import Report
     from looseleaf.runner.config import DataConfig, RunConfig, ScoreConfig
     from looseleaf.runner.execute import RunOutcome
     from looseleaf.runstore import Run
@@ -184,7 +185,10 @@ def report(
         ),
     ] = "",
 ) -> None:
-    """Print the report of stored runs, and write it as Markdown and JSON into each run."""
+    """Print the report of stored runs, and write it as HTML, Markdown and JSON into each run.
+
+    Of several runs, the first one's folder also gets a page with all of them and each against the first.
+    """
     from looseleaf.cli.console import console
     from looseleaf.report import build_report, print_comparison, print_report, write_report
     from looseleaf.runstore import Run
@@ -195,10 +199,35 @@ def report(
         stored = Run.open(folder)
         built = build_report(stored, also=score_ids, reading_id=reading_id, threshold=threshold)
         print_report(out, built)
-        out.print(f"[dim]{write_report(stored, built)[1]}[/dim]\n")
+        markdown = write_report(stored, built, reading_id)[1]
+        out.print(f"{markdown.with_suffix('.html')}, {markdown.name}\n", markup=False)
         reports.append(built)
     if len(reports) > 1:
         print_comparison(out, reports)
+        out.print(str(_write_comparison(run_folders, reports, reading_id)), markup=False)
+
+
+def _write_comparison(folders: list[Path], reports: list[Report], reading_id: str | None) -> Path:
+    """One page about several runs; runs without common questions stand side by side only."""
+    from looseleaf.errors import RunError
+    from looseleaf.lab.compare import compare_runs
+    from looseleaf.report.html import write_comparison_html
+    from looseleaf.runstore import Run
+
+    first, *others = map(Run.open, folders)
+    comparisons = []
+    for other, report in zip(others, reports[1:], strict=True):
+        ids = (reports[0].settings["score ledger"], report.settings["score ledger"])
+        threshold = reports[0].settings["correct if score"]
+        try:
+            comparisons.append(
+                compare_runs(
+                    first, other, score_ids=ids, reading_ids=(reading_id, reading_id), threshold=threshold
+                )
+            )
+        except RunError as problem:
+            typer.echo(f"looseleaf: {problem}", err=True)
+    return write_comparison_html(first.path / "report", reports, comparisons)
 
 
 def _run_config(

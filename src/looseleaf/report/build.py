@@ -13,6 +13,7 @@ from looseleaf.errors import RunError
 from looseleaf.metrics import Row, evaluate_rows
 from looseleaf.metrics.stored import stored_rows
 from looseleaf.metrics.table import evaluate_by
+from looseleaf.report.html import write_html
 from looseleaf.report.markdown import as_markdown
 from looseleaf.report.marks import labels_of, marks_of
 from looseleaf.report.notices import notices_of
@@ -155,8 +156,14 @@ BREAKDOWNS: dict[str, Callable[[Row], Iterable[str]]] = {
 }
 
 
-def write_report(run: Run, report: Report) -> tuple[Path, Path]:
-    """Write `report/report.json` and `report/report.md`; returns the two paths."""
+def write_report(run: Run, report: Report, reading_id: str | None = None) -> tuple[Path, Path]:
+    """Write `report/report.json`, `report/report.md` and `report/report.html`; returns the first two paths.
+
+    Args:
+        run: the run of the report.
+        report: what `build_report` made of it.
+        reading_id: the reader that was chosen, if one was.
+    """
     folder = run.path / "report"
     try:
         folder.mkdir(exist_ok=True)
@@ -167,4 +174,5 @@ def write_report(run: Run, report: Report) -> tuple[Path, Path]:
     json_path, markdown_path = folder / "report.json", folder / "report.md"
     write_atomically(json_path, msgspec.json.format(msgspec.json.encode(report), indent=2) + b"\n")
     write_atomically(markdown_path, as_markdown(report).encode())
+    write_html(run, report, reading_id)
     return json_path, markdown_path
