@@ -63,8 +63,8 @@ class Drift(msgspec.Struct, frozen=True, kw_only=True):
         moved = f"{_points(change.mean)} points [{_points(change.low)}, {_points(change.high)}]"
         return (
             f"{who} against {_models(self.pinned_models)}, {self.pinned[:SECONDS]}: mean(now − pinned) "
-            f"of {self.scorer} is {moved} on {change.n} of {change.items} drift items ({change.up} up, {change.down} down, "
-            f"exact p = {change.p_value:.3g}; {self.replied - self.same} replies differ)."
+            f"of {self.scorer} is {moved} on {change.n} of {change.items} drift items ({change.up} up, "
+            f"{change.down} down, exact p = {change.p_value:.3g}; {self.replied - self.same} replies differ)."
         )
 
     def warning(self) -> str | None:
