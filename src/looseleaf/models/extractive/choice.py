@@ -86,7 +86,7 @@ def _confirmed(pool: Pool) -> Iterator[Candidate]:
     for page, model in pool.pages():
         for sentence in model.sentences:
             coverage = pool.coverage(sentence.stems)
-            if coverage >= LEAST_SUPPORT and sentence.whole:
+            if coverage >= LEAST_SUPPORT and sentence.whole and not sentence.text.endswith("?"):
                 negated = bool(_NEGATION.search(sentence.text)) != bool(_NEGATION.search(pool.query.text))
                 text = "No" if negated else "Yes"
                 score = CONFIRMED * coverage * pool.page_factor(page)

@@ -11,7 +11,7 @@ from looseleaf.models.extractive.kinds import Kind
 from looseleaf.models.extractive.page import PageModel, Sentence
 from looseleaf.models.extractive.pool import Pool
 from looseleaf.models.extractive.span import name_spans
-from looseleaf.models.extractive.words import STOPWORDS, stem_set
+from looseleaf.models.extractive.words import STOPWORDS, stem_set, word_list
 
 __all__ = ["clause_candidates"]
 
@@ -87,12 +87,37 @@ def _from_sentence(
     start, end, share = stretch
     before, after = sentence.text[:start], sentence.text[end:]
     text = _subject_text(before) if subject else _object_text(after)
-    if not text or text[0].isdigit() or text[0] in "$€£" or pool.knows_all(stem_set(text)):
+    if not _is_phrase(text) or pool.knows_all(stem_set(text)):
         return
     score = (1.0 if sentence.whole else FRAGMENT) * coverage * (0.45 + 0.45 * share) * pool.page_factor(page)
     if pool.query.kind in {Kind.PERSON, Kind.PLACE, Kind.NUMBER}:
         score *= 0.7
+    if _is_definition(pool, before, after):
+        score *= DEFINITION
     yield Candidate(text, page, sentence.text, score, "clause", computed=True)
+
+
+def _is_phrase(text: str) -> bool:
+    """Whether a text can be an answer in words: it does not start with a number, a bracket or a linking word."""
+    words = text.split()
+    return bool(words) and not text[0].isdigit() and text[0] not in "$€£(" and words[0].lower() not in LINKING
+
+
+def _is_definition(pool: Pool, before: str, after: str) -> bool:
+    """Whether a sentence says what the thing is that the question asks about."""
+    return bool(_DEFINED.match(pool.query.text)) and len(before.split()) <= 1 and bool(_IS.match(after))
+
+
+_DEFINED: Final = re.compile(
+    r"^what (?:is|are) (?:an?|the meaning of)\b|\bdefin(?:e|ed|ition)\b|\bmeans?\b", re.IGNORECASE
+)
+_IS: Final = re.compile(
+    r"\s*(?:\([^)]*\)\s*)?(?:is|are|means?|refers? to|denotes?|is defined as)\b", re.IGNORECASE
+)
+DEFINITION: Final = 1.3
+LINKING: Final = frozenset(
+    word_list("and or but of in on at for from by with that which who as than then so because if when while")
+)
 
 
 def _stretch(pool: Pool, text: str) -> tuple[int, int, float] | None:

@@ -13,8 +13,11 @@ from looseleaf.models.extractive.arithmetic import computed_candidates
 from looseleaf.models.extractive.candidate import Candidate, Passage
 from looseleaf.models.extractive.choice import choice_candidates
 from looseleaf.models.extractive.clause import clause_candidates
+from looseleaf.models.extractive.conditions import condition_candidates
 from looseleaf.models.extractive.counting import count_candidates
+from looseleaf.models.extractive.expansion import expansion_candidates
 from looseleaf.models.extractive.finance import finance_candidates
+from looseleaf.models.extractive.forms import form_candidates
 from looseleaf.models.extractive.keyed import keyed_candidates
 from looseleaf.models.extractive.lists import list_candidates
 from looseleaf.models.extractive.lookup import fact_candidates
@@ -25,6 +28,7 @@ from looseleaf.models.extractive.sentences import sentence_candidates
 from looseleaf.models.extractive.statements import bare_candidates, stated_candidates
 from looseleaf.models.extractive.structure import structure_candidates
 from looseleaf.models.extractive.tables import table_candidates
+from looseleaf.models.extractive.titled import titled_candidates
 from looseleaf.models.extractive.writing import written
 
 __all__ = ["answer", "candidates"]
@@ -34,11 +38,15 @@ MECHANISMS: Final[tuple[Callable[[Pool], Iterator[Candidate]], ...]] = (
     computed_candidates,
     fact_candidates,
     table_candidates,
+    condition_candidates,
     sentence_candidates,
     list_candidates,
     count_candidates,
     clause_candidates,
     keyed_candidates,
+    form_candidates,
+    titled_candidates,
+    expansion_candidates,
     choice_candidates,
     structure_candidates,
 )
@@ -75,9 +83,13 @@ def candidates(
     return sorted(found, key=lambda c: -c.score)
 
 
+_SEVERAL: Final = re.compile(r",\s|\band\b|;")
+
+
 def _single(found: Candidate) -> Candidate:
     """A candidate of one text counts less where a list is asked for."""
-    return found if found.text.startswith("[") else msgspec.structs.replace(found, score=found.score * SINGLE)
+    several = found.text.startswith("[") or (found.kind.startswith("keyed") and _SEVERAL.search(found.text))
+    return found if several else msgspec.structs.replace(found, score=found.score * SINGLE)
 
 
 def _direct(query: Query, passages: Sequence[Passage], *, findings: bool = False) -> list[Candidate]:
@@ -96,7 +108,7 @@ def _enumerated(query: Query, passages: Sequence[Passage]) -> list[Candidate]:
     """For "… of A and B" and "how many A, B and C … respectively": the answers one by one, as a list."""
     best: list[Candidate] = []
     for text in _single_questions(query.text):
-        single = analyse(text)
+        single = analyse(_ANAPHOR.sub(lambda _: best[0].text, text) if best else text)
         single = msgspec.structs.replace(single, form=msgspec.structs.replace(single.form, listed=False))
         found = sorted(_direct(single, passages), key=lambda c: -c.score)
         if not found:
@@ -120,6 +132,12 @@ def _single_questions(text: str) -> list[str]:
     if match is not None:
         items = [item for item in re.split(r",\s*(?:and\s+)?|\s+and\s+", match["items"]) if item.strip()]
         return [f"How many {item.strip()} {match['rest']}?" for item in items]
+    match = _TWO_PARTS.match(text)
+    if match is not None:
+        return [match["first"], match["second"]]
+    match = _NOUNS.match(text)
+    if match is not None:
+        return [f"{match['ask']} the {match[side]}{match['rest']}" for side in ("left", "right")]
     match = _PAIR.search(text)
     sides = [side for side in match.groups() if side is not None] if match else []
     return [text[: match.start()] + side + text[match.end() :] for side in sides] if match else []
@@ -127,6 +145,16 @@ def _single_questions(text: str) -> list[str]:
 
 _RESPECTIVELY: Final = re.compile(
     r"how many (?P<items>.+?) (?P<rest>(?:are|is|were|do|does|did|has|have)\b.*?),? respectively",
+    re.IGNORECASE,
+)
+_TWO_PARTS: Final = re.compile(
+    r"^(?P<first>[^?]{12,}\?)\s+(?P<second>(?:what|which|who|when|where|how)\b[^?]{8,}\?)\s*$", re.IGNORECASE
+)
+_ANAPHOR: Final = re.compile(r"\b(?:it|they|he|she)\b", re.IGNORECASE)
+"""What stands in a second question for the answer to the first."""
+_NOUNS: Final = re.compile(
+    r"^(?P<ask>what (?:is|are|was|were)) the (?P<left>[a-z]+(?: [a-z]+){0,2}) and (?:the )?"
+    r"(?P<right>(?!of\b)[a-z]+(?: (?!of\b|in\b|for\b)[a-z]+){0,2})(?P<rest>(?: (?:of|in|for|on)\b.*)?\?)$",
     re.IGNORECASE,
 )
 _PAIR: Final = re.compile(

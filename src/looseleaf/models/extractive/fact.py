@@ -10,10 +10,11 @@ from typing import Final
 
 import msgspec
 
+from looseleaf.models.extractive.header import column_years
 from looseleaf.models.extractive.number import Number, find_numbers, is_reference, parse_number
 from looseleaf.models.extractive.page import PageModel, read_page
 from looseleaf.models.extractive.span import nearby
-from looseleaf.models.extractive.table import Table, column_years, read_tables
+from looseleaf.models.extractive.table import Table, read_tables
 from looseleaf.models.extractive.words import stem_set
 
 __all__ = ["Fact", "page_facts", "stated_scale"]

@@ -7,9 +7,10 @@ from typing import Final
 
 from looseleaf.models.extractive.candidate import Candidate, Passage
 from looseleaf.models.extractive.fact import Fact, page_facts
-from looseleaf.models.extractive.measures import LABELS, Measure, measure_of
+from looseleaf.models.extractive.measures import Measure, measure_of
 from looseleaf.models.extractive.number import plain
 from looseleaf.models.extractive.pool import Pool
+from looseleaf.models.extractive.statement_lines import LABELS
 from looseleaf.models.extractive.words import stem_set
 
 __all__ = ["finance_candidates"]
@@ -99,6 +100,12 @@ class _Lines:
 
 
 def _evaluate(lines: _Lines, measure: Measure) -> float | None:
+    """The measure's value, or `None` where a line that it needs is not found."""
+    if measure.plus:
+        signed = [(1.0, one) for one in measure.plus] + [(-1.0, one) for one in measure.less]
+        values = [(sign, _evaluate(lines, one)) for sign, one in signed]
+        found = [sign * value for sign, value in values if value is not None]
+        return sum(found) if len(found) == len(signed) else None
     top = _sum(lines, measure.top, measure.averaged)
     minus = _sum(lines, measure.minus, measure.averaged) if measure.minus else 0.0
     bottom = _sum(lines, measure.bottom, measure.averaged) if measure.bottom else 1.0

@@ -19,7 +19,7 @@ class Form(msgspec.Struct, frozen=True):
     Attributes:
         decimals: digits after the point that the question asks for.
         scale: divisor for "in millions" and the like (1 where the question names none).
-        listed: whether a list is asked for.
+        listed: whether a list is asked for, by its wording or by several questions in one.
         order: `"ascending"`, `"descending"` or `"alphabetical"`, or empty.
         date: date pattern in the question's own letters (`YYYY-MM`), or empty.
         integer: whether a whole number is asked for.
@@ -85,7 +85,7 @@ def form_of(question: str, text: str, told: str, wanted: int) -> Form:
     return Form(
         decimals=_decimals(whole),
         scale=_SCALES[scale[1]] if scale else 1.0,
-        listed=listed or wanted > 1 or bool(_PLURAL.search(text)),
+        listed=listed or wanted > 1 or text.count("?") > 1 or bool(_PLURAL.search(text)),
         order=order[1] if order else "",
         date=date[0] if date else "",
         integer=bool(re.search(r"\bint(?:eger)?\b", whole)),

@@ -69,7 +69,7 @@ _KINDS: Final[tuple[tuple[Kind, re.Pattern[str]], ...]] = tuple(
             r"|\bwhen (?:was|is|were|did|does|will)\b",
         ),
         (Kind.TIME, r"\bwhat time\b|\bat which time\b"),
-        (Kind.COUNT, r"\bhow many\b|\b(?:the|total) number of\b|\bhow \w+ (?:are|is) needed\b"),
+        (Kind.COUNT, r"\bhow many\b|(?<!by )\b(?:the|total) number of\b|\bhow \w+ (?:are|is) needed\b"),
         (
             Kind.MONEY,
             r"\bhow much (?:money|does|did|do|will|is|was|were)\b|\b(?:price|cost|fee|salary|budget|revenue)s?\b",
@@ -78,9 +78,11 @@ _KINDS: Final[tuple[tuple[Kind, re.Pattern[str]], ...]] = tuple(
         (
             Kind.NUMBER,
             r"\bhow (?:much|long|old|far|large|big|tall|high|wide|deep|heavy)\b"
-            r"|\b(?:ratio|average|total|maximum|minimum|amount|sum|rate|score|population|temperature)\b",
+            r"|\b(?:ratio|average|total|maximum|minimum|amount|sum|rate|score|population|temperature"
+            r"|improvement|accuracy|recall|precision|speed|weight|height|width|length|capacity|frequency|distance|area|depth"
+            r"|voltage|power|range|f1)\b",
         ),
-        (Kind.IDENTIFIER, r"\b(?:number|no|id|code|model)\b\.?"),
+        (Kind.IDENTIFIER, r"\b(?:number(?! of\b)|no|id|code|model)\b\.?"),
         (
             Kind.PERSON,
             r"^who\b|\bwho (?:is|was|are|were|did|wrote|signed)\b|\bwhose\b|\bauthors?\b|\b(?:which|what) (?:\w+ )?"
@@ -113,7 +115,8 @@ _OPERATIONS: Final[tuple[tuple[Operation, re.Pattern[str]], ...]] = tuple(
     for operation, pattern in (
         (
             Operation.CHANGE,
-            r"\b(?:percent(?:age)?|relative) (?:change|increase|decrease|growth)\b|\bgrowth rate\b|\bby what percent(?:age)?\b|\bhow many percent (?:did|has|have)\b",
+            r"\b(?:percent(?:age)?|relative) (?:change|increase|decrease|growth)\b|\bgrowth rate\b"
+            r"|\bby what percent(?:age)?\b|\bhow many percent (?:did|has|have)\b",
         ),
         (
             Operation.DIFFERENCE,

@@ -34,9 +34,14 @@ class Listing(msgspec.Struct, frozen=True):
         return f"{self.introduction.rstrip(':')}: {'; '.join(self.items)}"
 
 
+def _is_name(item: str) -> bool:
+    """Whether a whole item is short and closed by a full stop ("Harmful content.")."""
+    return item.endswith(".") and len(item.split()) <= SHORT_ITEM
+
+
 def heads(items: Sequence[str]) -> tuple[str, ...]:
     """What each item names, without its explanation, where most items have one."""
-    matches = [HEAD.match(item) for item in items]
+    matches = [HEAD.match(f"{item.rstrip('.')}. ") if _is_name(item) else HEAD.match(item) for item in items]
     found = [match[1] if match and len(match[1].split()) <= SHORT_ITEM else None for match in matches]
     if sum(head is not None for head in found) < HEAD_SHARE * len(items):
         return tuple(items)

@@ -1,7 +1,6 @@
-"""`Measure`: textbook measures of financial statements, and the labels that annual reports give to their lines.
+"""`Measure`: textbook measures of financial statements.
 
-The definitions are those of any accounting textbook (margins, returns, turnover, coverage); the labels are the usual
-ones of annual reports.
+The definitions are those of any accounting textbook: margins, returns, turnover, coverage, days outstanding.
 """
 
 from __future__ import annotations
@@ -12,131 +11,20 @@ from typing import Final
 import msgspec
 
 from looseleaf.models.extractive.query import Query
+from looseleaf.models.extractive.statement_lines import NAMES, SUMS
 from looseleaf.models.extractive.words import stem_set
 
-__all__ = ["LABELS", "MEASURE_WORDS", "STATEMENT_SEARCHES", "Measure", "measure_of"]
+__all__ = ["MEASURE_WORDS", "Measure", "measure_of"]
 
-STATEMENT_SEARCHES: Final = (
-    "consolidated balance sheets total assets total current liabilities accounts payable stockholders equity",
-    "consolidated statements of income operations net sales cost of sales operating income provision taxes net income",
-    "consolidated statements of cash flows depreciation amortization net cash provided by operating activities",
-)
-"""Searches that find the three statements of an annual report."""
 DAYS: Final = 365.0
 MEASURE_WORDS: Final = stem_set(
     "ebitda dpo dso dio roa roe margin return returns ratio turnover outstanding days payable coverage quick common"
 )
 """Words of measures: a document need not hold them for its statements to give the measure."""
 
-LABELS: Final[dict[str, tuple[str, ...]]] = {
-    "revenue": (
-        "total net sales",
-        "total net revenue",
-        "total revenue",
-        "total revenues",
-        "net revenue",
-        "net sales",
-        "revenue",
-        "revenues",
-        "sales",
-    ),
-    "cost of sales": (
-        "cost of sales",
-        "total cost of revenue",
-        "cost of revenue",
-        "total cost of sales",
-        "cost of goods sold",
-        "merchandise costs",
-        "cost of products sold",
-    ),
-    "gross profit": ("gross profit", "gross margin"),
-    "operating income": (
-        "operating income",
-        "income from operations",
-        "operating profit",
-        "total operating income",
-        "operating income loss",
-    ),
-    "depreciation": (
-        "depreciation and amortization",
-        "depreciation amortization and accretion",
-        "depreciation",
-    ),
-    "interest expense": ("interest expense", "net interest expense"),
-    "pretax income": (
-        "income before income taxes",
-        "income before provision for income taxes",
-        "earnings before income taxes",
-        "profit before tax",
-    ),
-    "income tax": ("provision for income taxes", "income tax expense", "income taxes"),
-    "net income": ("net income", "net profit", "net earnings", "profit for the year"),
-    "cash": ("cash and cash equivalents",),
-    "receivables": ("accounts receivable", "trade receivables", "receivables"),
-    "inventory": ("inventories", "inventory", "merchandise inventories"),
-    "current assets": ("total current assets",),
-    "total assets": ("total assets",),
-    "payables": ("accounts payable", "trade payables"),
-    "current liabilities": ("total current liabilities",),
-    "total liabilities": ("total liabilities",),
-    "liabilities and equity": (
-        "total liabilities and stockholders equity",
-        "total liabilities and equity",
-        "total liabilities and shareholders equity",
-    ),
-    "equity": ("total equity", "total stockholders equity", "total shareholders equity"),
-    "long-term debt": ("long-term debt", "debt and capital lease obligations", "long-term borrowings"),
-    "current debt": ("current portion of long-term debt", "short-term debt", "short-term borrowings"),
-    "operating cash flow": (
-        "net cash provided by operating activities",
-        "net cash provided by used in operating activities",
-        "cash flow from operating activities",
-    ),
-    "capital expenditure": (
-        "purchases of property and equipment",
-        "additions to property and equipment",
-        "capital expenditures",
-    ),
-}
-"""Lines of the statements with the labels that annual reports give them, the commonest first."""
-
-NAMES: Final[dict[str, str]] = {
-    "operating cash flow": "operating cash flow",
-    "cash flow from operations": "operating cash flow",
-    "cash flow": "operating cash flow",
-    "total debt": "total debt",
-    "debt": "total debt",
-    "long term debt": "long-term debt",
-    "interest expense": "interest expense",
-    "total liabilities": "total liabilities",
-    "total liability": "total liabilities",
-    "current liabilities": "current liabilities",
-    "current assets": "current assets",
-    "total assets": "total assets",
-    "assets": "total assets",
-    "total equity": "equity",
-    "equity": "equity",
-    "ebitda": "ebitda",
-    "cash": "cash",
-    "cash balance": "cash",
-    "cash and cash equivalents": "cash",
-    "net income": "net income",
-    "revenue": "revenue",
-    "net sales": "revenue",
-    "gross profit": "gross profit",
-    "operating income": "operating income",
-}
-"""What questions call the lines and sums of lines."""
-
-SUMS: Final[dict[str, tuple[str, ...]]] = {
-    "ebitda": ("operating income", "depreciation"),
-    "total debt": ("long-term debt", "current debt?"),
-}
-"""Sums of lines; a line with a question mark may be missing."""
-
 
 class Measure(msgspec.Struct, frozen=True):
-    """`factor × (Σ top − Σ minus) ÷ Σ bottom`.
+    """`factor × (Σ top − Σ minus) ÷ Σ bottom`, or a sum of such measures.
 
     Attributes:
         name: what the measure is called.
@@ -145,6 +33,8 @@ class Measure(msgspec.Struct, frozen=True):
         minus: lines that are taken off.
         averaged: lines that are means of this year's and last year's value.
         factor: constant factor.
+        plus: measures that are added up instead.
+        less: measures that are then taken off.
     """
 
     name: str
@@ -153,32 +43,46 @@ class Measure(msgspec.Struct, frozen=True):
     minus: tuple[str, ...] = ()
     averaged: tuple[str, ...] = ()
     factor: float = 1.0
+    plus: tuple[Measure, ...] = ()
+    less: tuple[Measure, ...] = ()
 
 
+_PAYABLE_DAYS: Final = Measure(
+    "days payable outstanding", ("payables",), ("cost of sales",), averaged=("payables",), factor=DAYS
+)
+_SALES_DAYS: Final = Measure(
+    "days sales outstanding", ("receivables",), ("revenue",), averaged=("receivables",), factor=DAYS
+)
+_STOCK_DAYS: Final = Measure(
+    "days inventory", ("inventory",), ("cost of sales",), averaged=("inventory",), factor=DAYS
+)
 MEASURES: Final[tuple[tuple[str, Measure], ...]] = (
+    (
+        r"cash conversion cycle",
+        Measure("cash conversion cycle", (), plus=(_STOCK_DAYS, _SALES_DAYS), less=(_PAYABLE_DAYS,)),
+    ),
     (
         r"operating (?:profit )?margin before depreciation|ebitda margin",
         Measure("EBITDA margin", ("operating income", "depreciation"), ("revenue",)),
     ),
-    (
-        r"days? payables? outstanding|\bdpo\b",
-        Measure(
-            "days payable outstanding", ("payables",), ("cost of sales",), averaged=("payables",), factor=DAYS
-        ),
-    ),
-    (
-        r"days? sales? outstanding|\bdso\b",
-        Measure(
-            "days sales outstanding", ("receivables",), ("revenue",), averaged=("receivables",), factor=DAYS
-        ),
-    ),
-    (
-        r"days? (?:of )?inventory(?: outstanding)?|\bdio\b",
-        Measure("days inventory", ("inventory",), ("cost of sales",), averaged=("inventory",), factor=DAYS),
-    ),
+    (r"days? payables? outstanding|\bdpo\b", _PAYABLE_DAYS),
+    (r"days? sales? outstanding|\bdso\b", _SALES_DAYS),
+    (r"days? (?:of )?(?:sales (?:of|in) )?inventory(?: outstanding)?|\bdio\b|\bdsi\b", _STOCK_DAYS),
     (
         r"inventory turnover",
         Measure("inventory turnover", ("cost of sales",), ("inventory",), averaged=("inventory",)),
+    ),
+    (
+        r"receivables? turnover",
+        Measure("receivables turnover", ("revenue",), ("receivables",), averaged=("receivables",)),
+    ),
+    (
+        r"payables? turnover",
+        Measure("payables turnover", ("cost of sales",), ("payables",), averaged=("payables",)),
+    ),
+    (
+        r"fixed assets? turnover",
+        Measure("fixed asset turnover", ("revenue",), ("fixed assets",), averaged=("fixed assets",)),
     ),
     (
         r"(?:total )?assets? turnover",
@@ -215,12 +119,26 @@ MEASURES: Final[tuple[tuple[str, Measure], ...]] = (
         Measure("quick ratio", ("current assets",), ("current liabilities",), minus=("inventory",)),
     ),
     (r"cash ratio", Measure("cash ratio", ("cash",), ("current liabilities",))),
-    (r"interest coverage", Measure("interest coverage", ("operating income",), ("interest expense",))),
+    (
+        r"interest coverage|times interest earned",
+        Measure("interest coverage", ("operating income",), ("interest expense",)),
+    ),
     (r"free cash flow", Measure("free cash flow", ("operating cash flow",), minus=("capital expenditure",))),
     (
         r"(?:net )?working capital",
         Measure("working capital", ("current assets",), minus=("current liabilities",)),
     ),
+    (r"(?:dividend )?payout ratio", Measure("payout ratio", ("dividends",), ("net income",))),
+    (
+        r"retention ratio",
+        Measure("retention ratio", ("net income",), ("net income",), minus=("dividends",)),
+    ),
+    (r"equity multiplier|financial leverage", Measure("equity multiplier", ("total assets",), ("equity",))),
+    (
+        r"(?:total )?(?:long[- ]term|non[- ]?current) liabilities",
+        Measure("long-term liabilities", ("total liabilities",), minus=("current liabilities",)),
+    ),
+    (r"net debt", Measure("net debt", SUMS["total debt"], minus=("cash",))),
     (r"debt ratio", Measure("debt ratio", ("total liabilities",), ("total assets",))),
 )
 """Named measures; the first pattern that matches the question counts."""

@@ -7,7 +7,7 @@ from typing import Final
 
 from looseleaf.models.extractive.words import QUESTION_WORDS, STOPWORDS, number_word, ordinal_word, roman
 
-__all__ = ["LABEL", "labels_of", "names_of", "ordinal_of", "pages_of", "quotes_of", "wanted_of"]
+__all__ = ["LABEL", "LIMIT", "labels_of", "names_of", "ordinal_of", "pages_of", "quotes_of", "wanted_of"]
 
 MOST_PAGES: Final = 50
 """Longest range of pages that is taken for one."""
@@ -17,6 +17,14 @@ LABEL: Final = re.compile(
     re.IGNORECASE,
 )
 """A numbered thing: its name and its number."""
+LIMIT: Final = re.compile(
+    r"\b(?:(?P<at_least>at least|no less than|no fewer than)|(?P<at_most>at most|no more than|up to)"
+    r"|(?P<more>(?:more|greater|higher|larger|bigger|longer) than|over|above|exceed\w*)"
+    r"|(?P<less>(?:less|fewer|lower|smaller|shorter) than|under|below)|(?P<exactly>exactly|equal to))"
+    r"\s+(?P<number>[$€£]?\d[\d,.]*\d%?|[$€£]?\d%?)(?!\w)",
+    re.IGNORECASE,
+)
+"""A condition on values: the wording's group and the number that limits them."""
 _PAGE: Final = re.compile(
     r"\b(pages?|slides?)\s*(?:numbers?\s*|no\.?\s*)?"
     r"((?:\d+|[a-z]+)(?:(?:\s*(?:,|and|to|through|&|-|–)\s*)+(?:pages?\s*|slides?\s*)?\d+)*)",

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from looseleaf.models.extractive.kinds import Kind
-from looseleaf.models.extractive.measures import STATEMENT_SEARCHES, measure_of
+from looseleaf.models.extractive.measures import measure_of
 from looseleaf.models.extractive.query import Query
+from looseleaf.models.extractive.statement_lines import STATEMENT_SEARCHES
 from looseleaf.models.extractive.structure import AUTHORS, TITLE
 from looseleaf.models.extractive.words import stem
 from looseleaf.roles import Action

@@ -11,6 +11,7 @@ import msgspec
 from looseleaf.models.extractive.form import Form, form_of, options_of, split_instructions
 from looseleaf.models.extractive.kinds import Kind, Operation, kind_of, operation_of
 from looseleaf.models.extractive.mentions import (
+    LIMIT,
     labels_of,
     names_of,
     ordinal_of,
@@ -91,7 +92,11 @@ def analyse(question: str) -> Query:
         names=names,
         quotes=quotes_of(text),
         years=tuple(dict.fromkeys(int(year) for year in _YEAR.findall(text))),
-        numbers=tuple(number for number in _NUMBER.findall(text) if not _YEAR.fullmatch(number)),
+        numbers=tuple(
+            number
+            for number in _NUMBER.findall(LIMIT.sub("", text))
+            if not _YEAR.fullmatch(number) and number != str(wanted)
+        ),
         pages=pages_of(text),
         labels=labels_of(text),
         options=options,

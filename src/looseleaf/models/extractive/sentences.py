@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Final
 
 from looseleaf.models.extractive.candidate import Candidate
-from looseleaf.models.extractive.kinds import Kind
+from looseleaf.models.extractive.kinds import NUMERIC, Kind
 from looseleaf.models.extractive.lookup import COMPUTED, HALF_ANSWER
 from looseleaf.models.extractive.number import find_numbers
 from looseleaf.models.extractive.page import PageModel, Sentence
@@ -55,6 +55,8 @@ PEOPLE: Final = stem_set(
     "employees customers households families citizens immigrants residents public"
 )
 """Words for people: surveys answer "how many people" by a percentage."""
+ADJACENT: Final = 1.25
+"""Factor for a number right before the thing counted."""
 SPECIFIC: Final = 3.0
 """Weight of terms (plus 1) from which on a question is specific: with fewer, any sentence about the thing covers it."""
 SEVERAL: Final = 0.85
@@ -66,6 +68,7 @@ PHRASE_BONUS: Final = 0.08
 MOST_PHRASES: Final = 3
 FRAGMENT: Final = 0.7
 """Factor for words that do not read as a sentence."""
+FRAGMENT_NUMBERS: Final = 0.15
 MOST_FRAGMENT_NUMBERS: Final = 2
 """Words with more numbers that do not read as a sentence are a chart or table, which others read."""
 TYPED: Final = frozenset(Kind) - {Kind.TEXT, Kind.CHOICE, Kind.YES_NO, Kind.TITLE, Kind.PAGE}
@@ -95,7 +98,7 @@ def _context(model: PageModel, position: int) -> frozenset[str]:
 
 
 def _from_sentence(pool: Pool, page: int, sentence: Sentence, coverage: float) -> Iterator[Candidate]:
-    if not sentence.whole and len(find_numbers(sentence.text)) > MOST_FRAGMENT_NUMBERS:
+    if pool.query.kind in NUMERIC and not sentence.whole and _is_tabular(sentence.text):
         return
     asked = pool.query.text.lower()
     if (
@@ -122,6 +125,11 @@ def _from_sentence(pool: Pool, page: int, sentence: Sentence, coverage: float) -
         if pool.query.operation in COMPUTED:
             score *= HALF_ANSWER
         yield Candidate(span.text, page, sentence.text, score, f"sentence:{pool.query.kind}")
+
+
+def _is_tabular(text: str) -> bool:
+    """Whether words that do not read as a sentence hold so many numbers that they are a chart or a table."""
+    return len(find_numbers(text)) > max(MOST_FRAGMENT_NUMBERS, FRAGMENT_NUMBERS * len(text.split()))
 
 
 def _several(pool: Pool, page: int, sentence: Sentence, coverage: float) -> Iterator[Candidate]:
@@ -182,7 +190,7 @@ def _unit_factor(pool: Pool, text: str, span: Span) -> float:
     after = [stem(token) for token in tokens(text[span.end :])][:UNIT_WINDOW]
     short = min(1.0, (pool.total + 1.0) / SPECIFIC) if pool.query.kind is Kind.COUNT else 1.0
     if pool.focus[-1] in after or (after and after[0] in UNIT_SIGNS.get(pool.focus[-1], ())):
-        return 1.15 * short
+        return (ADJACENT if after[0] == pool.focus[-1] else 1.15) * short
     if any(root in after for root in pool.focus):
         return short
     return NO_UNIT if pool.query.kind is Kind.COUNT else 0.8

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from looseleaf.models.extractive.kinds import Kind
 from looseleaf.models.extractive.listing import HEAD, LEAST_COVERAGE, SHORT_ITEM, Listing, heads
 from looseleaf.models.extractive.page import Line, PageModel
 from looseleaf.models.extractive.pool import Pool
@@ -13,6 +14,8 @@ from looseleaf.models.extractive.words import stem, stem_set
 
 __all__ = ["marked", "named", "plain", "questions"]
 
+ITEM_REACH: Final = 18
+"""Lines within which the next item of a list must start."""
 MOST_ITEMS: Final = 40
 MOST_PLAIN: Final = 15
 MARKED: Final = 1.15
@@ -60,7 +63,7 @@ def marked(pool: Pool, page: int, model: PageModel) -> Iterator[Listing]:
 
 
 def _run(lines: tuple[Line, ...], start: int) -> tuple[list[str], int]:
-    """Items from line `start` on; a line without a marker that starts small continues the item above."""
+    """Items from line `start` on; lines without a marker continue the item above if another item follows soon."""
     kind = lines[start].kind
     items: list[str] = []
     index = start
@@ -68,17 +71,24 @@ def _run(lines: tuple[Line, ...], start: int) -> tuple[list[str], int]:
         line = lines[index]
         if line.kind == kind and _MARKER.match(line.text):
             items.append(_LEADER.sub("", _MARKER.sub("", line.text)).strip())
-        elif (
-            items
-            and line.kind == "text"
-            and line.row is None
-            and (not line.text[0].isupper() or items[-1][-1:] in ",-")
-        ):
+        elif items and _continues_item(lines, index, kind, items[-1]):
             items[-1] = f"{items[-1]} {line.text}"
         else:
             break
         index += 1
     return items, index
+
+
+def _continues_item(lines: tuple[Line, ...], index: int, kind: str, item: str) -> bool:
+    """Whether a line belongs to the item above: it runs on in small letters, or the next item is near."""
+    line = lines[index]
+    if line.kind != "text" or line.row is not None:
+        return False
+    if not line.text[0].isupper() or item[-1:] in ",-":
+        return True
+    following = lines[index + 1 : index + ITEM_REACH]
+    nearest = next((other for other in following if other.kind != "text"), None)
+    return nearest is not None and nearest.kind == kind
 
 
 def _introduction(lines: tuple[Line, ...], start: int) -> str:
@@ -97,16 +107,31 @@ def plain(pool: Pool, page: int, model: PageModel) -> Iterator[Listing]:
     """Short lines without any mark under a heading that covers the question."""
     lines = model.lines
     for line in lines:
-        coverage = (
-            pool.coverage(line.stems)
-            if line.kind in {"heading", "text"} and len(line.text.split()) <= SHORT_ITEM
-            else 0.0
-        )
+        coverage = _heading_coverage(pool, model, line)
         if coverage < LEAST_PLAIN:
             continue
         items = _short_items(pool, model, line.index + 1)
         if 2 <= len(items) <= MOST_PLAIN:
-            yield Listing(page, tuple(items), line.text, PLAIN * coverage * pool.page_factor(page), "plain")
+            names = tuple(item.split(", ")[0] for item in items) if _asks_names(pool) else tuple(items)
+            yield Listing(page, names, line.text, PLAIN * coverage * pool.page_factor(page), "plain")
+
+
+def _asks_names(pool: Pool) -> bool:
+    """Whether persons are asked for: then what follows a comma is their post or place."""
+    return pool.query.kind is Kind.PERSON or "name" in pool.query.terms
+
+
+def _heading_coverage(pool: Pool, model: PageModel, line: Line) -> float:
+    """How well a line heads what is asked for; one that only names it takes the rest from its page."""
+    if (
+        line.kind not in {"heading", "text"}
+        or len(line.text.split()) > SHORT_ITEM
+        or not pool.roots(line.stems)
+    ):
+        return 0.0
+    if line.stems and pool.knows_all(line.stems):
+        return pool.coverage(line.stems, model.stems)
+    return pool.coverage(line.stems)
 
 
 def _short_items(pool: Pool, model: PageModel, start: int) -> list[str]:
@@ -117,6 +142,8 @@ def _short_items(pool: Pool, model: PageModel, start: int) -> list[str]:
             items.pop()
             break
         if not _is_short_item(line) or (pool.query.wanted and len(items) == pool.query.wanted):
+            break
+        if len(items) > 1 and ", " not in line.text and all(", " in item for item in items):
             break
         items.append(line.text)
     return items

@@ -109,17 +109,31 @@ def _titled(pool: Pool) -> Iterator[Candidate]:
     heads = [
         token for token in tokens(pool.query.text) if stem(token) in pool.focus[:2] or stem(token) in ROLES
     ]
-    for head in heads:
+    for head in dict.fromkeys(heads):
         word = re.escape(head.rstrip("s"))
         pattern = re.compile(
-            rf"(?P<before>{_PERSON})\s*,\s*(?i:{word})\b|\b(?i:{word})s?:?\s+(?P<after>{_PERSON})"
+            rf"(?P<before>{_PERSON})\s*,\s*(?P<title>(?:[\w-]+\s){{0,3}}?(?i:{word})\b)"
+            rf"|(?P<titled>(?:[A-Z][\w-]*\s)?\b(?i:{word}))s?:?\s+(?P<after>{_PERSON})"
         )
         for passage in pool.passages:
             for match in pattern.finditer(passage.text):
+                name = _without_link(match["before"] or match["after"])
+                title = stem_set(match["title"] or match["titled"] or "")
+                fit = len(pool.roots(title)) / max(len(title), 1)
+                score = (
+                    TITLED * fit + 0.4 * pool.coverage(title, stem_set(passage.text))
+                ) * pool.page_factor(passage.page)
                 line = " ".join(match[0].split())
-                score = (TITLED + 0.3 * pool.coverage(stem_set(line))) * pool.page_factor(passage.page)
-                name = match["before"] or match["after"]
                 yield Candidate(name, passage.page, line, score, "structure:titled", computed=True)
+
+
+def _without_link(name: str) -> str:
+    """A name without a function word that only starts its sentence ("Before William Pryor")."""
+    first, _, rest = name.partition(" ")
+    return rest if rest and first.lower() in LEADING else name
+
+
+LEADING: Final = frozenset(["before", "by", "the", "with", "and", "from", "to", "for", "in", "of"])
 
 
 _PERSON: Final = r"[A-Z][\w.’'-]*(?: [A-Z][\w.’'-]*){1,3}"

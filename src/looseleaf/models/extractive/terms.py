@@ -27,9 +27,14 @@ _GENERIC: Final = frozenset(
         presentation write answer format show shows shown mention mentioned appear appears include included provide
         list name names call called total number many type types kind kinds give state stated describe described use
         used refer according figure table chart section end ended survey people percentage percent proportion value
-        amount group groups category categories points"""
+        amount group groups category categories points time times date dates year years"""
     )
 )
+_PAID: Final = re.compile(
+    r"\bhow much (?:money )?(?:do|does|did|has|have|is|was|were|will)\b.*?\b(pay|paid|spend|spent|cost|earn|charge)",
+    re.IGNORECASE,
+)
+"""Verbs that say no more than that an amount of money is asked for."""
 _MONTHS: Final = r"(?:january|february|march|april|may|june|july|august|september|october|november|december)"
 _MONTH: Final = re.compile(rf"(?!may\b){_MONTHS}", re.IGNORECASE)
 _DAY: Final = re.compile(
@@ -52,7 +57,8 @@ _SHARE_OF: Final = re.compile(
     r"\b(?:percentage|percent|proportion|share) of\s+(?:the |all )?([^?,.;:]+)", re.IGNORECASE
 )
 _FOCUS: Final = re.compile(
-    r"\b(?:which|what|whose|how many|how much(?! (?:did|does|do|is|was|were|will|has|have)\b)|number of|amount of|list(?: all)?(?: the)?|name(?: of)?(?: the)?|total)"
+    r"\b(?:which|what|whose|how many|how much(?! (?:did|does|do|is|was|were|will|has|have)\b)|number of|amount of"
+    r"|list(?: all)?(?: the)?|name(?: of)?(?: the)?|total)"
     r"\s+(?:(?:is|are|was|were|of|the|a|an|all)\s+)*([^?,.;:]+)",
     re.IGNORECASE,
 )
@@ -89,7 +95,7 @@ def _light_words(text: str) -> dict[str, float]:
     """Words that only place things: numbers of figures, places in a list, days and months."""
     light = {match[2].lower(): GENERIC_WEIGHT for match in LABEL.finditer(text)}
     light |= dict.fromkeys(_PLACES, GENERIC_WEIGHT)
-    for pattern, weight in ((_COUNTED, GENERIC_WEIGHT), (_DAY, DATE_WEIGHT)):
+    for pattern, weight in ((_COUNTED, GENERIC_WEIGHT), (_PAID, GENERIC_WEIGHT), (_DAY, DATE_WEIGHT)):
         light |= {word.lower(): weight for match in pattern.finditer(text) for word in match.groups() if word}
     return light
 

@@ -46,7 +46,7 @@ STOPWORDS: Final = frozenset(
 QUESTION_WORDS: Final = frozenset(
     word_list(
         """what which who whom whose when where why how name list tell find identify state enumerate compare compared
-        provide calculate determine"""
+        provide calculate determine write give return"""
     )
 )
 """Words that ask or order."""
@@ -71,6 +71,53 @@ _ROMANS: Final = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x")
 
 _FOOTNOTED: Final = re.compile(r"([a-z]{5,})\d{1,2}")
 """A word with the number of a footnote right behind it."""
+_IRREGULAR: Final = {
+    form: base
+    for base, forms in (
+        ("speak", "spoke spoken"),
+        ("hold", "held"),
+        ("meet", "met"),
+        ("build", "built"),
+        ("write", "wrote written"),
+        ("find", "found"),
+        ("give", "gave given"),
+        ("take", "took taken"),
+        ("make", "made"),
+        ("pay", "paid"),
+        ("sell", "sold"),
+        ("buy", "bought"),
+        ("win", "won"),
+        ("begin", "began begun"),
+        ("grow", "grew grown"),
+        ("choose", "chose chosen"),
+        ("spend", "spent"),
+        ("send", "sent"),
+        ("keep", "kept"),
+        ("tell", "told"),
+        ("say", "said"),
+        ("get", "got gotten"),
+        ("come", "came"),
+        ("go", "went gone"),
+        ("fall", "fell fallen"),
+        ("rise", "rose risen"),
+        ("teach", "taught"),
+        ("think", "thought"),
+        ("bring", "brought"),
+        ("become", "became"),
+        ("draw", "drew drawn"),
+        ("wear", "wore worn"),
+        ("break", "broke broken"),
+        ("lose", "lost"),
+        ("show", "shown"),
+        ("know", "knew known"),
+        ("drive", "drove driven"),
+        ("eat", "ate eaten"),
+        ("run", "ran"),
+        ("sit", "sat"),
+    )
+    for form in forms.split(" ")
+}
+"""Irregular past forms, which a stemmer leaves apart from their verb."""
 _STEMMER: Final = Stemmer.Stemmer("english")
 
 
@@ -88,7 +135,8 @@ def stem(token: str) -> str:
         if noted is None:
             return word.replace(",", "")
         word = noted[1]
-    return str(_STEMMER.stemWord(word.removesuffix("'s").replace("'", "")))
+    word = word.removesuffix("'s").replace("'", "")
+    return str(_STEMMER.stemWord(_IRREGULAR.get(word, word)))
 
 
 def stems(text: str) -> list[str]:
