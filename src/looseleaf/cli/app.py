@@ -14,6 +14,7 @@ from looseleaf.cli.compare import compare
 from looseleaf.cli.data import data_app
 from looseleaf.cli.demo import demo
 from looseleaf.cli.evaluate import eval_, report, run, score
+from looseleaf.cli.lab import lab
 from looseleaf.cli.options import print_version
 from looseleaf.cli.reindex import reindex
 from looseleaf.cli.simulate import simulate
@@ -65,6 +66,7 @@ app.command("eval")(eval_)
 app.command("run")(run)
 app.command("score")(score)
 app.command("report")(report)
+app.command("lab")(lab)
 app.command("compare")(compare)
 app.command("simulate")(simulate)
 app.command("cache")(cache)

@@ -10,10 +10,12 @@ from looseleaf.errors import ConfigError
 from looseleaf.lab.variants import VariantKind
 from looseleaf.models.role_spec import CHAT_BACKENDS, RoleSpec
 from looseleaf.runner.config import ScoreConfig
+from looseleaf.runstore import Run
 
-__all__ = ["DEFAULT_BUDGETS", "DETERMINISTIC", "Answerer", "LabConfig"]
+__all__ = ["DEFAULT_BUDGETS", "DETERMINISTIC", "Answerer", "LabConfig", "answerer_named", "last_score_config"]
 
 Answerer = Literal["none", "replay", "memory-only"]
+ANSWERERS: tuple[Answerer, ...] = ("none", "replay", "memory-only")
 DEFAULT_BUDGETS = (10, 20, 40, 80, 160)
 """Word budgets: from a quarter of one finding of 40 words to four of them."""
 SAMPLED_TEMPERATURE = 0.7
@@ -22,6 +24,29 @@ DETERMINISTIC = frozenset({"embedded", "constant"})
 """Readers that give the same answer every time, so that samples of theirs say nothing."""
 EMBEDDED = RoleSpec(backend="embedded")
 EVERYONE_READS = (VariantKind.OWN, VariantKind.EMPTY, VariantKind.QUESTION_ONLY)
+
+
+def answerer_named(name: str) -> Answerer:
+    """The answerer of that name.
+
+    Raises:
+        ConfigError: there is none.
+    """
+    for known in ANSWERERS:
+        if name == known:
+            return known
+    raise ConfigError(f"There is no answerer {name!r}; use one of {', '.join(ANSWERERS)}.")
+
+
+def last_score_config(run: Run) -> ScoreConfig:
+    """How a run was scored last; the defaults for one that never was, or that does not say."""
+    roles = run.config.get("roles", {})
+    found: dict[str, Any] = {
+        name: msgspec.convert(roles[name], RoleSpec) for name in ("extractor", "judge") if name in roles
+    }
+    if roles.get("reader"):
+        found["readers"] = tuple(msgspec.convert(roles["reader"], list[RoleSpec]))
+    return ScoreConfig(scorer=str(run.config.get("score", {}).get("scorer", "")), **found)
 
 
 class LabConfig(msgspec.Struct, frozen=True, kw_only=True):
