@@ -151,7 +151,7 @@ def memory() -> bool:
 
 
 def worker(folder: Path) -> None:
-    """Write, search, open again; print peak and index in MB, CPU-s of a search, pages that the second opening encodes."""
+    """Write, search, open again; print peak MB, index MB, CPU-s of a search, pages that opening again encodes."""
     rng = np.random.default_rng(0)
     page, key, peak, encoded = unit(rng, VECTORS), IndexKey("a" * 64, "perf", "0", LONG_PAGES), 0.0, 0
 
