@@ -85,16 +85,26 @@ def _aligned(rows: Sequence[Sequence[Row]], runs: Sequence[ScoredRun]) -> list[T
     ]
     keys = [key for key in by_key[0] if key in by_key[1] and key in by_key[2]]
     triples = [(by_key[0][key], by_key[1][key], by_key[2][key]) for key in keys]
-    unlike = [
-        a for a, b, c in triples if not a.question.question == b.question.question == c.question.question
-    ]
-    if unlike or not triples:
-        what = f"{unlike[0].question.question_id} differs" if unlike else "they share no question"
+    if problem := _problem(triples):
         raise RunError(
-            f"The runs are no twins: {what}; run one policy on a generated folder and on its twins/changed and "
-            "twins/control (make them with twins)."
+            f"The runs are no twins: {problem}; run one policy on a generated folder and on its twins/changed and "
+            "twins/control (made with twins), and give the changed one first."
         )
     return triples
+
+
+def _problem(triples: Sequence[Triple]) -> str:
+    """Why three runs are no twins, or an empty text."""
+    if not triples:
+        return "they share no question"
+    for a, b, c in triples:
+        if not a.question.question == b.question.question == c.question.question:
+            return f"{a.question.question_id} differs"
+        if a.question.references == b.question.references:
+            return f"{a.question.question_id} has the same gold answer in the changed document"
+        if a.question.references != c.question.references:
+            return f"{a.question.question_id} has another gold answer in the control document"
+    return ""
 
 
 def _correct(triple: Triple, index: int) -> Outcome:
