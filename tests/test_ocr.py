@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import json
 import os
 import signal
 import subprocess
@@ -15,6 +16,7 @@ from PIL import Image
 
 import hostile_files as make
 import scanned_pages as scanned
+from conftest import Cli, OwnSet
 from looseleaf.document import Document, Limits, PageStore, ocr_engine, require_ocr
 from looseleaf.document.chart_values import chart_rows
 from looseleaf.document.facts import OcrLine, OcrPage, OcrWord, PageFacts
@@ -22,6 +24,7 @@ from looseleaf.document.ocr import with_ocr
 from looseleaf.document.reading_order import reading_order
 from looseleaf.document.rows import Word
 from looseleaf.errors import ConfigError, DocumentError
+from looseleaf.runstore import Run
 
 needs_ocr = pytest.mark.skipif(ocr_engine() is None, reason="the extra looseleaf[ocr] is not installed")
 
@@ -176,25 +179,52 @@ def test_what_is_no_chart_gives_no_pairs(why: str, lines: list[list[Word]]) -> N
 # --- without the extra ----------------------------------------------------------------------------------------------
 
 
-def test_ocr_that_is_not_installed_is_refused_at_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def missing(name: str) -> str:
-        raise importlib.metadata.PackageNotFoundError(name)
+@pytest.fixture
+def not_installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """As if the extra were not installed."""
+    version = importlib.metadata.version
 
-    path = write(tmp_path / "a.pdf", make.text_pdf("x"))
-    with PageStore(tmp_path / "cache") as store:
-        Document.open(path, store=store)
-        monkeypatch.setattr("looseleaf.document.ocr.importlib.metadata.version", missing)
+    def missing(name: str) -> str:
+        if name == "rapidocr":
+            raise importlib.metadata.PackageNotFoundError(name)
+        return version(name)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("looseleaf.document.ocr.importlib.metadata.version", missing)
         ocr_engine.cache_clear()
-        try:
-            assert ocr_engine() is None
-            for ask in (require_ocr, lambda: Document.open(path, store=store, ocr=True)):
-                with pytest.raises(ConfigError, match=r'run pip install "looseleaf\[ocr\]"'):
-                    ask()
-        finally:
-            monkeypatch.undo()
-            ocr_engine.cache_clear()
+        yield
+    ocr_engine.cache_clear()
+
+
+@pytest.mark.usefixtures("not_installed")
+def test_ocr_that_is_not_installed_is_refused_at_once(tmp_path: Path, store: PageStore) -> None:
+    path = write(tmp_path / "a.pdf", make.text_pdf("x"))
+    assert Document.open(path, store=store).text(1) == "x"
+    assert ocr_engine() is None
+    for ask in (require_ocr, lambda: Document.open(path, store=store, ocr=True)):
+        with pytest.raises(ConfigError, match=r'run pip install "looseleaf\[ocr\]"'):
+            ask()
+
+
+@pytest.mark.usefixtures("not_installed")
+def test_run_with_ocr_that_is_not_installed_starts_nothing(tmp_path: Path, own_set: OwnSet, cli: Cli) -> None:
+    refused = cli("run", own_set.questions, "--docs", own_set.docs, "--out", tmp_path / "run", "--ocr")
+    assert (refused.code, refused.out) == (2, "")
+    assert 'OCR was asked for and is not installed; run pip install "looseleaf[ocr]".' in refused.err
+    assert not (tmp_path / "run").exists()
+
+
+def test_run_says_that_it_was_made_without_ocr_and_is_not_continued_with_it(
+    tmp_path: Path, own_set: OwnSet, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arguments = ("run", own_set.questions, "--docs", own_set.docs, "--out", tmp_path / "run")
+    assert cli(*arguments).code == 0
+    assert Run.open(tmp_path / "run").config["pages"] == {"ocr": "none"}
+    monkeypatch.setattr("looseleaf.runner.execute.require_ocr", lambda: "engine 1.0")
+    monkeypatch.setattr("looseleaf.runner.config.ocr_engine", lambda: "engine 1.0")
+    refused = cli(*arguments, "--ocr")
+    assert refused.code == 2
+    assert "was made with pages.ocr = 'none' and not 'engine 1.0'" in refused.err
 
 
 def test_without_ocr_nothing_depends_on_what_is_installed(tmp_path: Path, store: PageStore) -> None:
@@ -232,6 +262,26 @@ def test_deck_is_read(tmp_path: Path, reading: PageStore) -> None:
     assert Document.open(path, store=reading).texts() == document.texts()
     assert reading.pages_recognized == before + 10
     assert Document.open(path, store=reading, ocr=False).texts() == ("",) * 10
+
+
+@needs_ocr
+def test_scanned_questions_are_answered_with_ocr_only(tmp_path: Path, cli: Cli) -> None:
+    """`ask` reads by OCR where it is installed, and says so; a run does if it is told to, and its config says so."""
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    deck = write(docs / "deck.pdf", scanned.scanned_pdf([scanned.slide(page) for page in scanned.DECK[6:8]]))
+    asked = cli("ask", deck, "How many people does the company employ?")
+    assert "2 pages read by OCR (rapidocr " in asked.out
+    assert "Answer: 376" in asked.out
+    assert "Answer: 376" not in cli("ask", "--no-ocr", deck, "How many people does the company employ?").out
+    row = {"doc_id": "deck.pdf", "question": "How many people does the company employ?", "answer": "376"}
+    questions = write(tmp_path / "mini.jsonl", json.dumps(row).encode())
+    answers = {}
+    for option in ("--no-ocr", "--ocr"):
+        assert cli("run", questions, "--docs", docs, "--out", tmp_path / option, option).code == 0
+        run = Run.open(tmp_path / option)
+        answers[run.config["pages"]["ocr"]] = [found.answer for found in run.trajectories().values()]
+    assert answers == {"none": ["Not answerable"], ocr_engine(): ["376"]}
 
 
 @needs_ocr
