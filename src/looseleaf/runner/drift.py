@@ -9,7 +9,8 @@ change of our own rules is no drift.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,6 +19,7 @@ import msgspec
 
 from looseleaf.errors import AgentError, ConfigError, FaultError, boundary
 from looseleaf.models.chat.snapshot import hearing
+from looseleaf.models.chat.text_roles import ChatExtractor, ChatJudge
 from looseleaf.models.registry import make_extractor, make_judge
 from looseleaf.models.role_spec import CHAT_BACKENDS, RoleSpec
 from looseleaf.roles import Extraction, Judgement
@@ -84,38 +86,36 @@ class DriftReplay(NamedTuple):
         items = [item for item in drift_items() if item.item_id in missing]
         if not items:
             return
-        work = _Replay(self, replay, self._asking())
+        name = f"drift of the {self.config['role']}"
+        async with self._asking() as ask:
+            reply = _Replay(self, replay, ask).reply
+            try:
+                await work_off(
+                    name, items, reply, reference.ledger, concurrency=CONCURRENCY, progress=progress
+                )
+            finally:
+                reference.ledger.close()
+
+    @asynccontextmanager
+    async def _asking(self) -> AsyncIterator[Ask]:
+        """Who is asked about an item; connections of its own are closed at the end."""
+        scorer, spec = self.scorer, _uncached(self.spec)
+        role: Any = make_judge(spec) if isinstance(scorer, JudgeScorer) else make_extractor(spec)
+
+        async def ask(item: DriftItem) -> str:
+            given: Judgement | Extraction
+            if isinstance(scorer, JudgeScorer):
+                given = await role_result(role.judge(judge_prompt(scorer, item)), Judgement, "judge")
+            else:
+                asked = role.extract(item.question, item.response)
+                given = await role_result(asked, Extraction, "extractor")
+            return given.text
+
         try:
-            await work_off(
-                f"drift of the {self.config['role']}",
-                items,
-                work.reply,
-                reference.ledger,
-                concurrency=CONCURRENCY,
-                progress=progress,
-            )
+            yield ask
         finally:
-            reference.ledger.close()
-
-    def _asking(self) -> Ask:
-        scorer = self.scorer
-        if isinstance(scorer, JudgeScorer):
-            judge = make_judge(_uncached(self.spec))
-            assert judge is not None
-
-            async def verdict(item: DriftItem) -> str:
-                given = judge.judge(judge_prompt(scorer, item))
-                return (await role_result(given, Judgement, "judge")).text
-
-            return verdict
-        extractor = make_extractor(_uncached(self.spec))
-        assert extractor is not None
-
-        async def extraction(item: DriftItem) -> str:
-            given = extractor.extract(item.question, item.response)
-            return (await role_result(given, Extraction, "extractor")).text
-
-        return extraction
+            if isinstance(role, (ChatExtractor, ChatJudge)):
+                await role.aclose()
 
     def _store(self, run: Run, reference: DriftReference, replay: str) -> None:
         replies, pinned = reference.replies(replay), reference.pinned()
