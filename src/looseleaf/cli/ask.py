@@ -162,7 +162,7 @@ def _warn_without_text(out: Console, document: AnyDocument, bare: int, read: boo
     verb = "have" if with_text > 1 else "has"
     can_see = "--policy openai:MODEL --base-url URL"
     if read:
-        advice = f"OCR reads the rest now; a model that sees it: {can_see}."
+        advice = f"OCR (looseleaf\\[ocr]) reads the rest now; a model that sees it: {can_see}."
     elif ocr_engine() is None:
         advice = f'Add OCR (pip install "looseleaf\\[ocr]") or a model that can: {can_see}.'
     else:
