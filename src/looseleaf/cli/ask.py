@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -131,8 +133,8 @@ def _open(out: Console, path: Path, ocr: bool | None, policy: RoleSpec) -> AnyDo
     if not read:
         return document
     store = default_store()
-    with progress_bars() as draw:
-        document = opening(path, ocr=True, progress=partial(draw, "OCR"))
+    with progress_bars() if sys.stderr.isatty() else nullcontext() as draw:
+        document = opening(path, ocr=True, progress=partial(draw, "OCR") if draw else None)
     if store.pages_recognized:
         seconds = store.ocr_cpu_seconds / store.pages_recognized
         out.print(
