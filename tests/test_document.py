@@ -20,6 +20,7 @@ from PIL import Image
 import hostile_files as make
 from looseleaf.document import MIN_TEXT_CHARACTERS, Document, Limits, PageStore
 from looseleaf.errors import ConfigError, DocumentError
+from looseleaf.retrieval import BM25Retriever
 
 DATA = os.environ.get("LOOSELEAF_DATA", "")
 
@@ -669,6 +670,10 @@ def test_real_documents(tmp_path: Path) -> None:
     spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     assert spent < 12  # processor seconds; 5 to 6 on the machine this was written on
     assert not any(document.unreadable for document in documents)
+    scans = [Document.open(path, store=store) for path in sorted(Path(DATA, "longdocurl", "pages").iterdir())]
+    assert len(scans) == 2
+    for document in [*documents, *scans]:
+        BM25Retriever().index(document)
     assert sum(document.has_text for document in documents) == 30
     statement = documents[files.index(Path(DATA) / "mmlongbench" / "documents" / "ADOBE_2015_10K.pdf")].text(
         60
