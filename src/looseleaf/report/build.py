@@ -108,6 +108,7 @@ def _settings(run: Run, score_id: str, reading_id: str | None, threshold: str) -
         "policy": _role(config.get("roles", {}).get("policy")),
         "protocol": f"{protocol.get('name', '?')}, {protocol.get('max_turns', '?')} turns",
         "retriever": f"{retriever.get('name', '?')} ({retriever.get('family', 'family unknown')})",
+        "page text": _page_text(config.get("pages", {}).get("ocr")),
         "page images": _resolution(manifest.get("page_images", {"max_pixels": protocol.get("max_pixels")})),
         "scorer": str(scores.get("scorer", score_id)),
         "extractor": str(scores.get("extraction_id") or "none"),
@@ -115,6 +116,12 @@ def _settings(run: Run, score_id: str, reading_id: str | None, threshold: str) -
         "correct if score": threshold,
         "score ledger": score_id,
     }
+
+
+def _page_text(ocr: str | None) -> str:
+    if ocr is None:
+        return "unknown"
+    return "text layer" if ocr == "none" else f"text layer, and OCR where there is none ({ocr})"
 
 
 def _role(spec: dict[str, Any] | None) -> str:
