@@ -42,6 +42,7 @@ def make_run(
     judge: str = "none",
     oracle: Mapping[str, Any] | None = None,
     dpi: int = 144,
+    ocr: str = "none",
     sha256: str = "a" * 64,
     question: Mapping[str, Any] | None = None,
     unanswerable: Sequence[int] = (),
@@ -60,7 +61,7 @@ def make_run(
     run.write_questions(questions)
     rules = {"name": "awm", "max_turns": 15, **(protocol or {})}
     config: dict[str, Any] = {"run": {"samples": max(map(len, pairs))}, "roles": {"policy": ROLE}}
-    run.write_config(config | ({"protocol": rules} if recorded else {}))
+    run.write_config(config | ({"protocol": rules, "pages": {"ocr": ocr}} if recorded else {}))
     if recorded:
         run.write_manifest(
             {
@@ -309,6 +310,7 @@ UNFAIR: dict[str, dict[str, Any]] = {
     "data": {"sha256": "b" * 64},
     "retriever family": {"family": "dense"},
     "page resolution": {"dpi": 72},
+    "page text": {"ocr": "rapidocr 3.10.0"},
     "protocol": {"protocol": {"max_turns": 6}},
     "scorer": {"judge": "openai"},
     "extractor": {"extractor": {"backend": "embedded"}},

@@ -20,7 +20,16 @@ from looseleaf.trajectory import Trajectory
 __all__ = ["FAIRNESS", "Setting", "SettingDifference", "setting_differences", "settings_of", "unrecorded"]
 
 FAIRNESS = (
-    *("data", "retriever family", "page resolution", "protocol", "scorer", "extractor", "reader"),
+    *(
+        "data",
+        "retriever family",
+        "page resolution",
+        "page text",
+        "protocol",
+        "scorer",
+        "extractor",
+        "reader",
+    ),
     *("page window", "oracle settings"),
 )
 """Settings that must be equal for a difference to be the policy's."""
@@ -81,6 +90,7 @@ def settings_of(
         "data": _data(run.manifest.get("data", {})),
         "retriever family": _text(run.manifest.get("retriever", {}).get("family")),
         "page resolution": _resolution(run.manifest.get("page_images"), run.config.get("protocol")),
+        "page text": _text(run.config.get("pages", {}).get("ocr")),
         "protocol": _protocol(run.config.get("protocol")),
         "scorer": _scorer(scores),
         "extractor": _extractor(run, scores),
