@@ -370,10 +370,10 @@ def test_a_list_that_is_too_long_says_where_the_rest_is() -> None:
         name: [a_row("7", "7", "Int", value) for _ in range(SHOWN + 3)]
         for name, value in (("a", 1.0), ("b", 0.0))
     }
-    table, listed = agreement_blocks(scorer_agreements(rows, ["answer"], " >0 "))
+    table, listed = agreement_blocks(scorer_agreements(rows, ["answer"], " >0 "), " >0 ")
     assert len(listed.rows) == SHOWN
     assert listed.sentences == ("3 more rows are in report.json.",)
-    assert [row[3] for row in table.rows] == ["0.00"] * 3
+    assert table.rows == (("a / b", "answer", "0.00", "0.00", "0.00", "0", "53", "0", "0", "53"),)
 
 
 def test_no_upstream_number_where_there_is_no_upstream_pipeline(tmp_path: Path) -> None:
@@ -526,7 +526,7 @@ def test_overlap_is_said_aloud() -> None:
     ]
     found = of_answers("mmlongbench", rows)
     assert found.notes == [
-        "The official page slices overlap: 2 + 1 + 1 = 4 of 3 rows. A row with several sources is in each of them."
+        "The official page slices may overlap: 2 + 1 + 1 = 4 of 3 rows. A row with several sources is in each of them."
     ]
     headline, official, partition = official_blocks([found], {"answer": "†"})
     assert headline.rows[0][:3] == ("Acc †", "answer", "33.3")

@@ -206,36 +206,43 @@ def gold_text(row: Row) -> str:
     return " | ".join(map(str, row.question.references))
 
 
-def agreement_blocks(agreements: Sequence[ScorerAgreement]) -> list[Block]:
-    """The table of κ and the lists of disagreements."""
+def agreement_blocks(agreements: Sequence[ScorerAgreement], threshold: str) -> list[Block]:
+    """The table of κ and the lists of disagreements.
+
+    Args:
+        agreements: every pair of scorers and target under every threshold.
+        threshold: the one in force, whose counts are printed.
+    """
     if not agreements:
         return []
+    by_pair: dict[tuple[str, str, str], dict[str, ScorerAgreement]] = {}
+    for each in agreements:
+        by_pair.setdefault((each.first, each.second, each.target), {})[each.threshold] = each
+    wanted = threshold.replace(" ", "")
     table = Block(
-        title="Agreement of scorers",
+        title=f"Agreement of scorers (counts: correct if {wanted})",
         head=(
-            "scorers",
-            "of",
-            "correct if",
-            "Cohen's κ",
-            "both",
-            "first only",
-            "second only",
-            "neither",
-            "n",
+            *("scorers", "of", *(f"κ {name}" for name in THRESHOLDS)),
+            *("both", "first only", "second only", "neither", "n"),
         ),
-        rows=tuple(
-            (
-                f"{each.first} / {each.second}",
-                each.target,
-                each.threshold,
-                "–" if each.kappa is None else f"{each.kappa:.2f}",
-                *map(str, (each.both, each.only_first, each.only_second, each.neither)),
-                str(each.n) if each.n == each.n_rows else f"{each.n} / {each.n_rows}",
-            )
-            for each in agreements
+        rows=tuple(_agreement_cells(found, wanted) for found in by_pair.values()),
+        sentences=(
+            "κ: Cohen's, of correct or not under each threshold; – where one verdict is all there is.",
         ),
     )
     return [table, *(_disagreement_block(each) for each in agreements if each.disagreements)]
+
+
+def _agreement_cells(found: Mapping[str, ScorerAgreement], threshold: str) -> tuple[str, ...]:
+    counted = found[threshold]
+    kappas = [found[name].kappa for name in THRESHOLDS]
+    return (
+        f"{counted.first} / {counted.second}",
+        counted.target,
+        *("–" if kappa is None else f"{kappa:.2f}" for kappa in kappas),
+        *map(str, (counted.both, counted.only_first, counted.only_second, counted.neither)),
+        str(counted.n) if counted.n == counted.n_rows else f"{counted.n} / {counted.n_rows}",
+    )
 
 
 def _disagreement_block(agreement: ScorerAgreement) -> Block:

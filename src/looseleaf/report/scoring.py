@@ -30,6 +30,7 @@ class ScoringDetails(msgspec.Struct, frozen=True, kw_only=True):
     """Everything about the scorers of one run.
 
     Attributes:
+        threshold: the binarisation in force.
         marks: what the marks on its numbers mean.
         scorers: scorer × {answer, memory}.
         agreements: every pair of scorers under every named threshold.
@@ -38,6 +39,7 @@ class ScoringDetails(msgspec.Struct, frozen=True, kw_only=True):
         drift: replays of the drift items through the extractors and judges.
     """
 
+    threshold: str
     marks: dict[str, str]
     scorers: list[ScorerLine]
     agreements: list[ScorerAgreement]
@@ -50,7 +52,7 @@ class ScoringDetails(msgspec.Struct, frozen=True, kw_only=True):
         signs = {line.target: line.marks for line in self.scorers if self._is_official(line)}
         return [
             scorers_block(self.scorers, self.marks),
-            *agreement_blocks(self.agreements),
+            *agreement_blocks(self.agreements, self.threshold),
             *official_blocks(self.official, signs),
             *([safe_block(self.safe)] if self.safe else []),
             *([_drift_block(self.drift)] if self.drift else []),
@@ -89,6 +91,7 @@ def scoring_details(
     }
     safe = (safe_differences(scorers[key], rows[key], targets, signs[key]) for key in score_ids)
     return ScoringDetails(
+        threshold=threshold,
         marks={sign: meaning for found in marks.values() for sign, meaning in found.items()},
         scorers=scorer_lines(run, rows, reading_id),
         agreements=scorer_agreements(marked, targets, threshold),
@@ -118,4 +121,4 @@ def _official(
 
 
 def _drift_block(drift: Sequence[Drift]) -> Block:
-    return Block(title="Scorer drift", sentences=tuple(each.text() for each in drift))
+    return Block(title="Scorer drift", sentences=tuple(dict.fromkeys(each.text() for each in drift)))
