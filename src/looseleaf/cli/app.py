@@ -18,6 +18,7 @@ from looseleaf.cli.lab import lab
 from looseleaf.cli.options import print_version
 from looseleaf.cli.reindex import reindex
 from looseleaf.cli.simulate import simulate
+from looseleaf.cli.view import view
 from looseleaf.errors import LooseleafError, UserError
 
 __all__ = ["app", "main"]
@@ -68,6 +69,7 @@ app.command("score")(score)
 app.command("report")(report)
 app.command("lab")(lab)
 app.command("compare")(compare)
+app.command("view")(view)
 app.command("simulate")(simulate)
 app.command("cache")(cache)
 app.command("reindex")(reindex)

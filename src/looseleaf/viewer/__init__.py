@@ -1,0 +1,1 @@
+"""A local web application over stored runs: questions, trajectories with page images, memory, audit labels."""
