@@ -7,7 +7,7 @@ import importlib.util
 import json
 import random
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from types import ModuleType
@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from conftest import Cli, OwnSet
+from drift_trials import FIVE_PERCENT, JUDGE_SCORER, TRIALS, flagged, verdict
 from looseleaf.document.cache_folder import KINDS, CacheFolder
 from looseleaf.errors import ConfigError
 from looseleaf.lab.compare import compare_runs
@@ -49,9 +50,6 @@ from stub_server import Request, Response, StubServer
 SCRIPT = Path(__file__).resolve().parents[1] / "scripts" / "make_drift_items.py"
 SHA256 = "d75f07929ee039c9c0b89bac0185ca012bbc75158c7cbad8ff3d220138d97eae"
 N = 300
-FIVE_PERCENT = 15
-TRIALS = 1_000
-JUDGE_SCORER = SCORERS["judge.binary"]
 EXTRACTOR_LABELS = {"Int": "Integer", "Str": "String"}
 
 # -- the items -----------------------------------------------------------------------------------------------------
@@ -193,72 +191,23 @@ def test_the_interval_covers(up: float, down: float) -> None:
 # -- how much it catches -------------------------------------------------------------------------------------------
 
 
-def verdict(value: int) -> str:
-    return json.dumps({"binary_correctness": value})
-
-
-READ = [item_value(JUDGE_SCORER, drift_items()[0], verdict(value)) for value in (0, 1)]
-"""What the scorer makes of both verdicts, whatever the item."""
-
-
-def drifted(then: Sequence[int], now: Sequence[int]) -> PairedChange:
-    return paired_change([READ[value] for value in then], [READ[value] for value in now])
-
-
-def a_judge(chance: random.Random) -> list[int]:
-    """Right about nine items in ten."""
-    return [int(item.right if chance.random() < 0.9 else not item.right) for item in drift_items()]
-
-
-def flipped(verdicts: Sequence[int], chosen: Sequence[int], to: int) -> list[int]:
-    return [to if place in set(chosen) else value for place, value in enumerate(verdicts)]
-
-
 def test_five_percent_one_way_flips_are_caught_in_every_trial() -> None:
-    """15 of the 300 verdicts, all in one direction."""
-    chance = random.Random(1)
-    caught = 0
-    for trial in range(TRIALS):
-        verdicts = a_judge(chance)
-        to = trial % 2
-        able = [place for place, value in enumerate(verdicts) if value != to]
-        found = drifted(verdicts, flipped(verdicts, chance.sample(able, FIVE_PERCENT), to))
-        assert found.mean == pytest.approx((1 if to else -1) * 0.05)
-        caught += found.excludes_zero
-    assert caught == TRIALS
+    assert flagged("15 of 300 verdicts, one way") == TRIALS
 
 
 def test_flips_that_come_at_random_are_caught_in_99_of_100_trials() -> None:
-    """Each verdict of one kind flips with 10 %, which is 5 % of all on average."""
-    chance = random.Random(2)
-    caught = 0
-    for trial in range(TRIALS):
-        verdicts = a_judge(chance)
-        to = trial % 2
-        chosen = [place for place, value in enumerate(verdicts) if value != to and chance.random() < 0.1]
-        caught += drifted(verdicts, flipped(verdicts, chosen, to)).excludes_zero
-    assert caught / TRIALS >= 0.99
+    """5 % of all verdicts on average."""
+    assert flagged("every verdict of one kind with 10 %") >= 0.99 * TRIALS
 
 
 def test_an_unchanged_judge_is_never_flagged() -> None:
-    chance = random.Random(3)
-    flagged = 0
-    for _ in range(TRIALS):
-        verdicts = a_judge(chance)
-        flagged += drifted(verdicts, verdicts).excludes_zero
-    assert flagged == 0
+    assert flagged("nothing, deterministic judge") == 0
 
 
-@pytest.mark.parametrize("noise", [0.01, 0.02, 0.05])
-def test_a_noisy_but_unchanged_judge_is_flagged_in_fewer_than_5_of_100_trials(noise: float) -> None:
+@pytest.mark.parametrize("noise", ["1%", "2%", "5%"])
+def test_a_noisy_but_unchanged_judge_is_flagged_in_fewer_than_5_of_100_trials(noise: str) -> None:
     """Every verdict flips with this chance, each time anew; the exact test keeps its level."""
-    chance = random.Random(4)
-    flagged = 0
-    for _ in range(TRIALS):
-        verdicts = a_judge(chance)
-        then, now = ([v ^ (chance.random() < noise) for v in verdicts] for _ in range(2))
-        flagged += drifted(then, now).excludes_zero
-    assert flagged / TRIALS <= 0.05
+    assert flagged(f"nothing, noise of {noise}") <= 0.05 * TRIALS
 
 
 # -- replays through a run's own judge and extractor ---------------------------------------------------------------

@@ -7,6 +7,7 @@ Layout:
 * `questions.jsonl`: the selected questions with their gold answers, so that a run can be re-scored anywhere
 * `trajectories.jsonl`, `readings/<id>.jsonl`, `extractions/<id>.jsonl`, `scores/<id>.jsonl`, each of the last three
   with a sidecar `<id>.json` that holds the configuration behind the id
+* `drift/<id>.jsonl` with a sidecar: the pinned items replayed through an extractor or judge (`looseleaf.lab.drift`)
 * `report/`
 
 Every record is one `O_APPEND` write. A torn last line is dropped when the file is opened.
