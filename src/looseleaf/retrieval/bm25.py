@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from functools import cache
 from typing import Any
 
@@ -50,11 +51,16 @@ class BM25Retriever:
         return [ScoredPage(index + 1, float(scores[index])) for index in best if scores[index] > 0]
 
 
-@cache
-def _stemmer() -> Any:
-    import Stemmer
+_own = threading.local()
 
-    return Stemmer.Stemmer("english")
+
+def _stemmer() -> Any:
+    """A stemmer of this thread's own: PyStemmer's may not be shared, and searches run in threads."""
+    if not hasattr(_own, "stemmer"):
+        import Stemmer
+
+        _own.stemmer = Stemmer.Stemmer("english")
+    return _own.stemmer
 
 
 @cache
