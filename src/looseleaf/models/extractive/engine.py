@@ -56,6 +56,8 @@ LEAST_SUPPORT: Final = 0.475
 """Below this score the honest answer is that the passages do not say."""
 MISSING_FOCUS: Final = 0.7
 """Factor for each word for the thing asked for that no passage holds."""
+CONFLICT: Final = 0.6
+"""Factor for each thing of the question that the evidence names with another word before it."""
 MISSING_NAME: Final = 0.5
 """Factor for each name or number of the question that no passage holds."""
 
@@ -100,8 +102,15 @@ def _direct(query: Query, passages: Sequence[Passage], *, findings: bool = False
     focus = [root for root in pool.missing_focus() if root not in known]
     factor = MISSING_NAME ** len(names) * MISSING_FOCUS ** len(focus)
     mechanisms = (*MECHANISMS, stated_candidates) if findings else MECHANISMS
-    found = [msgspec.structs.replace(c, score=c.score * factor) for one in mechanisms for c in one(pool)]
+    found = [_judged(pool, c, factor) for one in mechanisms for c in one(pool)]
     return found + list(bare_candidates(pool)) if findings else found
+
+
+def _judged(pool: Pool, found: Candidate, factor: float) -> Candidate:
+    """The candidate with what its question lacks and what its evidence contradicts held against it."""
+    if found.score >= LEAST_SUPPORT and not found.text.startswith("["):
+        factor *= CONFLICT ** pool.conflicts(found.evidence)
+    return found if factor == 1.0 else msgspec.structs.replace(found, score=found.score * factor)
 
 
 def _enumerated(query: Query, passages: Sequence[Passage]) -> list[Candidate]:

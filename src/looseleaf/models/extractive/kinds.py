@@ -69,6 +69,10 @@ _KINDS: Final[tuple[tuple[Kind, re.Pattern[str]], ...]] = tuple(
             r"|\bwhen (?:was|is|were|did|does|will)\b",
         ),
         (Kind.TIME, r"\bwhat time\b|\bat which time\b"),
+        (
+            Kind.IDENTIFIER,
+            r"\b(?:the|which|what) number (?:of|on) (?:the|this|that) [\w-]+(?<!s)(?= |\?|$)|\bwhich number\b",
+        ),
         (Kind.COUNT, r"\bhow many\b|(?<!by )\b(?:the|total) number of\b|\bhow \w+ (?:are|is) needed\b"),
         (
             Kind.MONEY,

@@ -5,10 +5,25 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from looseleaf.models.extractive.words import QUESTION_WORDS, STOPWORDS, number_word, ordinal_word, roman
+from looseleaf.models.extractive.words import (
+    QUESTION_WORDS,
+    STOPWORDS,
+    number_word,
+    ordinal_word,
+    roman,
+    word_list,
+)
 
 __all__ = ["LABEL", "LIMIT", "labels_of", "names_of", "ordinal_of", "pages_of", "quotes_of", "wanted_of"]
 
+STARTERS: Final = frozenset(
+    word_list(
+        """after before during within since until without despite besides across around among amongst against via
+        compared comparing considering excluding including regarding concerning add assume assuming suppose looking
+        see there yes no directly please only out because while whether"""
+    )
+)
+"""Words that start questions with a capital and are no names."""
 MOST_PAGES: Final = 50
 """Longest range of pages that is taken for one."""
 LABEL: Final = re.compile(
@@ -93,7 +108,7 @@ def names_of(text: str) -> tuple[str, ...]:
         word = match[0]
         before = text[: match.start()].rstrip()
         starts = not before or before[-1] in ".?!:"
-        plain = word[1:].islower() and word.lower() in QUESTION_WORDS
+        plain = word[1:].islower() and word.lower() in QUESTION_WORDS | STARTERS
         if word[0].isupper() and word.lower() not in STOPWORDS and not (starts and plain):
             found.append(word)
     return tuple(dict.fromkeys(found))

@@ -73,7 +73,7 @@ def find_spans(text: str, kind: Kind) -> list[Span]:
     if kind in {Kind.PERCENT, Kind.MONEY, Kind.NUMBER, Kind.COUNT}:
         return _quantities(text, kind)
     if kind in {Kind.PERSON, Kind.PLACE}:
-        return name_spans(text)
+        return [span for span in name_spans(text) if not any(letter.isdigit() for letter in span.text)]
     return []
 
 

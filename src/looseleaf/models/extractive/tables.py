@@ -9,6 +9,7 @@ from typing import Final
 import msgspec
 
 from looseleaf.models.extractive.candidate import Candidate
+from looseleaf.models.extractive.cells import YEAR
 from looseleaf.models.extractive.kinds import Kind, Operation
 from looseleaf.models.extractive.pool import Pool
 from looseleaf.models.extractive.table import Table, TableRow, read_tables
@@ -25,6 +26,8 @@ _COMPARED: Final = re.compile(
 REVERSE: Final = 0.95
 """Factor for a row found by a cell other than its label."""
 LEAST_COVERAGE: Final = 0.3
+WRONG_YEAR: Final = 0.4
+NO_YEAR: Final = 0.85
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -64,10 +67,20 @@ def _cells(pool: Pool, place: Place) -> Iterator[Candidate]:
             * (0.6 + 0.4 * precision)
             * header_fit
         )
-        score *= pool.focus_factor(stems, place.table.stems)
+        score *= pool.focus_factor(stems, place.table.stems) * _year_factor(pool, stems, place.table)
         if score >= LEAST_COVERAGE:
             evidence = _evidence(place.table, row, column, named)
             yield Candidate(row.cells[column], place.page, evidence, score, "cell")
+
+
+def _year_factor(pool: Pool, stems: frozenset[str], table: Table) -> float:
+    """Less than 1 where row, column and caption are of another year than the question, or of none."""
+    asked = {str(year) for year in pool.query.years}
+    caption = stem_set(table.caption)
+    if not asked or asked & (stems | caption | stem_set(" ".join(table.header[:1]))):
+        return 1.0
+    dated = any(YEAR.fullmatch(root) for root in stems | caption)
+    return WRONG_YEAR if dated else NO_YEAR
 
 
 def _reverse(pool: Pool, place: Place) -> Iterator[Candidate]:

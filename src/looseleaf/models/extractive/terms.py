@@ -53,6 +53,15 @@ _UNIT: Final = re.compile(
     re.IGNORECASE,
 )
 """The unit that an answer is asked in; it says nothing about where the answer stands."""
+_MEASURED_IN: Final = re.compile(
+    r"\bin (?:(?:tenths|hundreds|thousands|millions) of (?:a )?|(?:square|cubic|thousand|million|billion|newton) )*"
+    r"([a-z]+(?:lit|met)(?:re|er)s?|kilograms?|grams?|milligrams?|tonnes?|tons?|pounds?|inches|feet|miles|seconds"
+    r"|minutes|hours|days|weeks|months|years|watts?|kilowatts?|volts?|amperes?|hertz|bar|millibar|pascals?|lumens?|degrees"
+    r"|euros?|dollars?|pounds?|yen|percent|points|thousands|millions|hundreds|operating hours)"
+    r"(?: an? ([a-z]+)| per ([a-z]+))?\b",
+    re.IGNORECASE,
+)
+"""A unit spelled out behind what is measured ("mass in grams"), which documents print as a sign."""
 _SHARE_OF: Final = re.compile(
     r"\b(?:percentage|percent|proportion|share) of\s+(?:the |all )?([^?,.;:]+)", re.IGNORECASE
 )
@@ -97,7 +106,8 @@ def _light_words(text: str) -> dict[str, float]:
     light |= dict.fromkeys(_PLACES, GENERIC_WEIGHT)
     for pattern, weight in ((_COUNTED, GENERIC_WEIGHT), (_PAID, GENERIC_WEIGHT), (_DAY, DATE_WEIGHT)):
         light |= {word.lower(): weight for match in pattern.finditer(text) for word in match.groups() if word}
-    return light
+    units = (word for match in _MEASURED_IN.finditer(text) for word in tokens(match[0]))
+    return light | {word.lower(): GENERIC_WEIGHT for word in units if word.lower() not in STOPWORDS}
 
 
 def _weight(token: str, root: str, in_company: bool, is_name: bool) -> float:
