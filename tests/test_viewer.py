@@ -35,7 +35,7 @@ def ask(address: str, path: str, method: str = "GET", body: str | None = None, *
     """One request, its path exactly as given."""
     connection = http.client.HTTPConnection(address.removeprefix("http://"), timeout=30)
     try:
-        given = {key.replace("_", "-"): value for key, value in headers.items()}
+        given = {"Connection": "close"} | {key.replace("_", "-"): value for key, value in headers.items()}
         connection.request(method, path, body, given)
         answer = connection.getresponse()
         return Answer(answer.status, {k.lower(): v for k, v in answer.getheaders()}, answer.read())

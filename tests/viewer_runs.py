@@ -8,6 +8,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+import msgspec
+
 from fakes import make_question, pdf_bytes
 from looseleaf import Finding, StopReason, Trajectory
 from looseleaf.document import Document, PageStore
@@ -104,15 +106,16 @@ def make_run(
         step = Step(turn=1, thought=HOSTILE, action=Action(HOSTILE, {HOSTILE: HOSTILE}), model_text=HOSTILE,
                     observation=Observation(HOSTILE, (), (2,)), invalid=HOSTILE)  # fmt: skip
         spoilt["steps"] = (step,)
+    records = (msgspec.json.encode(trajectory(index, sha256, **spoilt)) + b"\n" for index in range(n))
+    (run.path / "trajectories.jsonl").write_bytes(b"".join(records))  # thousands of fsyncs take a minute
+    readings, ledgers = run.readings(READER), {name: run.scores(name) for name in (SCORES, SECOND)}
     with run.writing():
         for index in range(n):
-            run.trajectory_ledger.append(trajectory(index, sha256, **spoilt))
             key = f"mini:{index}#0"
-            run.readings(READER).append(ReadingRow(trajectory_id=key, text=HOSTILE if hostile else "7"))
+            readings.append(ReadingRow(trajectory_id=key, text=HOSTILE if hostile else "7"))
             right, remembered = float(index % 3 != 2), float(index % every_memory == 0)
-            for name in (SCORES, SECOND):
+            for name, scores in ledgers.items():
                 value = 1 - right if name == SECOND and index == 1 else right
-                scores = run.scores(name)
                 scores.append(ScoreRow(trajectory_id=key, target="answer", value=value, prediction="7"))
                 scores.append(
                     ScoreRow(
@@ -129,8 +132,8 @@ def make_run(
 @contextmanager
 def served(runs: Sequence[Run], store: PageStore) -> Iterator[str]:
     """The viewer's address, while it is served in another thread."""
-    listening = listen(0)
     server = make_server(make_app(runs, store=store))
+    listening = listen(0)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()
     while not server.started:

@@ -13,7 +13,8 @@ from looseleaf.lab.ledgers import chosen_ledgers
 from looseleaf.lab.records import ScoredRun
 from looseleaf.metrics import Row
 from looseleaf.question import Question
-from looseleaf.runstore import Ledger, ReadingRow, Run
+from looseleaf.runstore import Ledger, ReadingRow, Run, ScoreRow
+from looseleaf.scoring.thresholds import binarise
 from looseleaf.trajectory import Trajectory
 
 __all__ = ["Item", "Snapshot", "signature"]
@@ -70,7 +71,8 @@ class Snapshot:
         samples = int(self.config.get("run", {}).get("samples", 1))
         rows: Mapping[str, Row] = {}
         if self.scored is not None:
-            keyed = zip(self.scored.items, self._rows(self.score_id), strict=True)
+            found = self.scored.rows(self.reading_id, threshold=self.threshold)
+            keyed = zip(self.scored.items, found, strict=True)
             rows = {item.key: row for item, row in keyed}
         known = {f"{q.question_id}#{sample}": q for q in stored for sample in range(samples)}
         by_id = {question.question_id: question for question in stored}
@@ -79,25 +81,32 @@ class Snapshot:
                 known[key] = by_id.get(record.question_id) or _question_of(record)
         return [Item(key, q, self.trajectories.get(key), rows.get(key)) for key, q in known.items()]
 
-    def _rows(self, score_id: str | None) -> list[Row]:
-        if self.scored is None or score_id is None:
-            return []
-        scored = self.scored if score_id == self.score_id else ScoredRun(self.run, score_id)
-        return scored.rows(self.reading_id, threshold=self.threshold)
-
     @cached_property
     def disagreeing(self) -> frozenset[str]:
         """Trajectory ids where some other scorer of the run gives another verdict than the chosen one."""
-        found: set[str] = set()
         others = [name for name in self.run.sidecars("scores") if name != self.score_id]
         if self.scored is None:
             return frozenset()
-        for other in others:
-            for item, row in zip(self.scored.items, self._rows(other), strict=True):
-                mine = self.by_key[item.key].row
-                if mine is not None and _differ(mine, row):
-                    found.add(item.key)
-        return frozenset(found)
+        return frozenset(
+            row.trajectory_id
+            for other in others
+            for row in self.run.scores(other).read()
+            if self._differs(row)
+        )
+
+    def _differs(self, score: ScoreRow) -> bool:
+        """Whether a score of another scorer is of what the chosen one scored, and says otherwise."""
+        item = self.by_key.get(score.trajectory_id)
+        own = score.variant == "own" and score.sample_index == 0
+        if item is None or item.row is None or score.value is None or not own:
+            return False
+        if score.target == "answer":
+            mine = item.row.answer_correct
+        elif score.target == "memory" and score.reading_id == self.reading_id:
+            mine = item.row.memory_correct
+        else:
+            return False
+        return mine is not None and mine != binarise(score.value, self.threshold)
 
     @cached_property
     def readings(self) -> dict[str, dict[str, ReadingRow]]:
@@ -126,18 +135,13 @@ def _grounding(path: Path) -> dict[str, list[GroundingRow]]:
 
 
 def _chosen(run: Run) -> tuple[str | None, str | None]:
+    """The scores and readings to look at; no scores where the run has none, or none any more."""
     try:
-        return chosen_ledgers(run, None, None)
-    except RunError:  # not scored yet
+        score_id, reading_id = chosen_ledgers(run, None, None)
+    except RunError:
         return None, None
-
-
-def _differ(first: Row, second: Row) -> bool:
-    pairs = [
-        (first.answer_correct, second.answer_correct),
-        (first.memory_correct, second.memory_correct),
-    ]
-    return any(None not in pair and pair[0] != pair[1] for pair in pairs)
+    there = score_id is not None and run.scores(score_id).path.exists()
+    return (score_id if there else None), reading_id
 
 
 def _question_of(record: Trajectory) -> Question:
