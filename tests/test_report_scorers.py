@@ -17,11 +17,13 @@ from fakes import make_question
 from looseleaf import StopReason, Trajectory
 from looseleaf.benchmarks import load_benchmark
 from looseleaf.errors import ConfigError, RunError
+from looseleaf.lab.human_audit_record import AuditDesign, AuditResult, StratumPlan
 from looseleaf.metrics import Row, evaluate_rows
 from looseleaf.models.role_spec import RoleSpec
 from looseleaf.question import NOT_ANSWERABLE, Question
 from looseleaf.report import Report, build_report
 from looseleaf.report.agreement import scorer_agreements
+from looseleaf.report.human_audit import audit_blocks
 from looseleaf.report.markdown import as_markdown
 from looseleaf.report.official import OfficialAggregates, official_aggregates, official_blocks
 from looseleaf.runner.config import DataConfig, RunConfig, ScoreConfig
@@ -29,7 +31,7 @@ from looseleaf.runner.execute import execute
 from looseleaf.runner.score import score_run
 from looseleaf.runstore import ReadingRow, Run, ScoreRow
 from looseleaf.score import Score, Unscored
-from looseleaf.scoring import SCORERS, THRESHOLDS, JudgeScorer, longdocurl, mmlongbench
+from looseleaf.scoring import NOT_OFFICIAL, SCORERS, THRESHOLDS, JudgeScorer, longdocurl, mmlongbench
 from looseleaf.scoring.fine_grained import OFFICIAL_COUNTS
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -674,3 +676,23 @@ def test_the_judges_numbers_carry_no_extractor_mark(
     assert "†" not in as_markdown(report)
     with pytest.raises(RunError, match="no scores"):
         build_report(run, score_id="mmlongbench")
+
+
+def test_a_human_audit_of_the_rule_extractors_verdicts_is_marked() -> None:
+    design = AuditDesign(
+        audit_id="audit-1",
+        score_id="mmlongbench",
+        reading_id=READER,
+        threshold=">0",
+        others=[],
+        seed=0,
+        strata={"11": StratumPlan(1, 1)},
+        drawn={"mini:0#0": "11"},
+        left_out=0,
+    )
+    result = AuditResult(design=design, labelled={"11": 1}, estimates={}, judges={})
+    estimates, _ = audit_blocks(result, {"†": NOT_OFFICIAL})
+    assert "by the judge †" in estimates.head
+    assert f"† {NOT_OFFICIAL}" in estimates.sentences
+    plain, _ = audit_blocks(result, {})
+    assert "by the judge" in plain.head

@@ -68,12 +68,14 @@ def estimate(
     from looseleaf.lab.human_audit_estimate import estimate_run
     from looseleaf.lab.human_audit_file import read_design, read_labels
     from looseleaf.report.human_audit import print_audit, write_audit
+    from looseleaf.report.marks import marks_of
     from looseleaf.runstore import Run
 
     run = Run.open(run_folder)
     audit_id, said = read_labels(labels)
     result = estimate_run(run, read_design(run, audit_id), said)
+    marks = marks_of(run, result.design.score_id, result.design.reading_id)
     screen = console()
-    print_audit(screen, result)
-    _, markdown = write_audit(run.path / "audit", result)
+    print_audit(screen, result, marks)
+    _, markdown = write_audit(run.path / "audit", result, marks)
     screen.print(f"Audit: {markdown}", markup=False)

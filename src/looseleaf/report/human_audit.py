@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
@@ -17,18 +18,24 @@ __all__ = ["audit_blocks", "print_audit", "write_audit"]
 NOTHING = "–"
 
 
-def print_audit(console: Console, result: AuditResult) -> None:
-    """Print the estimates, the confusion matrices and the strata."""
-    print_blocks(console, _title(result), audit_blocks(result))
+def print_audit(console: Console, result: AuditResult, marks: Mapping[str, str]) -> None:
+    """Print the estimates, the confusion matrices and the strata.
+
+    Args:
+        console: where to.
+        result: of the audit.
+        marks: marks on the judge's numbers, with what they mean.
+    """
+    print_blocks(console, _title(result), audit_blocks(result, marks))
 
 
-def write_audit(folder: Path, result: AuditResult) -> tuple[Path, Path]:
+def write_audit(folder: Path, result: AuditResult, marks: Mapping[str, str]) -> tuple[Path, Path]:
     """Write `<audit id>.result.json` and `.result.md` into a folder; returns the two paths."""
     folder.mkdir(parents=True, exist_ok=True)
     stem = f"{result.design.audit_id}.result"
     json_path, markdown_path = folder / f"{stem}.json", folder / f"{stem}.md"
     write_atomically(json_path, msgspec.json.format(msgspec.json.encode(result), indent=2) + b"\n")
-    write_atomically(markdown_path, blocks_as_markdown(_title(result), audit_blocks(result)).encode())
+    write_atomically(markdown_path, blocks_as_markdown(_title(result), audit_blocks(result, marks)).encode())
     return json_path, markdown_path
 
 
@@ -37,19 +44,28 @@ def _title(result: AuditResult) -> str:
     return f"Human audit {result.design.audit_id}: {sum(result.labelled.values())} labels for {rows} rows"
 
 
-def audit_blocks(result: AuditResult) -> list[Block]:
+def audit_blocks(result: AuditResult, marks: Mapping[str, str]) -> list[Block]:
     """The parts of the printed result, in order."""
+    who = f"Judge {''.join(marks)}".rstrip()
     return [
-        _estimates(result),
-        *(_confusion(f"Judge against people: {name}", judge) for name, judge in result.judges.items()),
+        _estimates(result, marks),
+        *(_confusion(f"{who} against people: {name}", judge) for name, judge in result.judges.items()),
         _strata(result),
     ]
 
 
-def _estimates(result: AuditResult) -> Block:
+def _estimates(result: AuditResult, marks: Mapping[str, str]) -> Block:
+    sign = "".join(marks)
     return Block(
         title="Rates of this run, %",
-        head=("", "by people", "95 % interval", "by the judge", "half width", "simple sample's"),
+        head=(
+            "",
+            "by people",
+            "95 % interval",
+            f"by the judge {sign}".rstrip(),
+            "half width",
+            "simple sample's",
+        ),
         rows=tuple((name, *_cells(estimate)) for name, estimate in result.estimates.items()),
         sentences=(
             "By people: the judge on every row, corrected by the labels. The interval is over which rows were drawn; "
@@ -59,6 +75,7 @@ def _estimates(result: AuditResult) -> Block:
                 [f"{result.design.left_out} rows cannot be labelled and are left out."]
                 * bool(result.design.left_out)
             ),
+            *(f"{mark} {meaning}" for mark, meaning in marks.items()),
         ),
     )
 
