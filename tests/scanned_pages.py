@@ -108,10 +108,26 @@ def chart(labels: Sequence[str], values: Sequence[str]) -> Image.Image:
     return image
 
 
-def scanned_pdf(pages: Sequence[Image.Image]) -> bytes:
+def small_print(lines: Sequence[str]) -> Image.Image:
+    """Grey lines of small print, in three columns."""
+    image = Image.new("RGB", (1440, 700), "white")
+    draw = ImageDraw.Draw(image)
+    for number, line in enumerate(lines):
+        draw.text((80 + number % 3 * 420, 40 + number // 3 * 60), line, fill="#777", font=font(13))
+    return image
+
+
+def label(text: str) -> Image.Image:
+    """A line on white."""
+    image = Image.new("RGB", (25 * len(text), 60), "white")
+    ImageDraw.Draw(image).text((10, 8), text, fill=INK, font=font(36))
+    return image
+
+
+def scanned_pdf(pages: Sequence[Image.Image], resolution: int = 144) -> bytes:
     """A PDF whose pages are pictures."""
     buffer = io.BytesIO()
-    pages[0].save(buffer, "PDF", save_all=True, append_images=pages[1:], resolution=144)
+    pages[0].save(buffer, "PDF", save_all=True, append_images=pages[1:], resolution=resolution)
     return buffer.getvalue()
 
 

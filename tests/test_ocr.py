@@ -303,6 +303,32 @@ def test_points_of_charts_are_paired(tmp_path: Path, reading: PageStore) -> None
 
 
 @needs_ocr
+def test_small_print_is_read_from_the_sharp_picture(tmp_path: Path, reading: PageStore) -> None:
+    """Grey print of three points in a scan of 288 dpi: too small for the picture in which lines are looked for."""
+    names = ("Invoice", "Account", "Balance", "Payment", "Receipt", "Number", "Interest", "Quarter")
+    lines = [f"{name} {4471 + 1013 * number}" for number, name in enumerate(names)]
+    path = write(tmp_path / "small.pdf", scanned.scanned_pdf([scanned.small_print(lines)], resolution=288))
+    found = {
+        cell for line in Document.open(path, store=reading).text(1).splitlines() for cell in line.split("\t")
+    }
+    assert len(found & set(lines)) >= 7, found
+
+
+@needs_ocr
+def test_turned_and_doubtful_lines_are_read_again(tmp_path: Path, reading: PageStore) -> None:
+    """The label of an axis runs up the page, another down; noise that cannot be read is dropped."""
+    picture = scanned.slide(scanned.Slide("Turned", ("An upright line",)))
+    picture.paste(scanned.label("Passengers in thousands").rotate(90, expand=True), (40, 300))
+    picture.paste(scanned.label("Share of all routes").rotate(-90, expand=True), (1300, 300))
+    lines = (
+        Document.open(write(tmp_path / "turned.png", scanned.png(picture)), store=reading)
+        .text(1)
+        .splitlines()
+    )
+    assert {"Turned", "An upright line", "Passengers in thousands", "Share of all routes"} == set(lines)
+
+
+@needs_ocr
 def test_image_file_and_folder_are_read(tmp_path: Path, reading: PageStore) -> None:
     picture = scanned.png(scanned.slide(scanned.DECK[4]))
     folder = tmp_path / "DOC"

@@ -24,7 +24,7 @@ from .versions import versions
 
 __all__ = ["OcrReader", "Progress"]
 
-OCR_VERSION = 1
+OCR_VERSION = 2
 """Version of what is given to the engine and kept of it; raise it, and pages are read anew."""
 
 LAYOUT_VERSION = 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,11 +16,15 @@ from .raster import POINTS_PER_INCH
 
 __all__ = ["Recognizer"]
 
-_FIRST_SCALE = DEFAULT_DPI / POINTS_PER_INCH
-"""Pixels a point of the first reading."""
+_SEARCH_SCALE = DEFAULT_DPI / POINTS_PER_INCH
+"""Pixels a point of the picture in which lines are looked for; they are read from the sharp one.
 
-_FIRST_SIDE = 2_000
-"""Longest side of the first reading in pixels: what rapidocr itself scales down to (`max_side_len`)."""
+That costs no more, as every line is brought to 48 pixels before it is read, and of twelve lines of small print it
+read all and not only six.
+"""
+
+_SEARCH_SIDE = 2_000
+"""Longest side of that picture in pixels: what rapidocr itself scales down to (`max_side_len`)."""
 
 _DOUBTFUL = 0.75
 """Lines with a lower score are read again, at another scale."""
@@ -27,11 +32,17 @@ _DOUBTFUL = 0.75
 _UNREADABLE = 0.5
 """Lines whose best score is lower are dropped: logos, textures, handwriting (rapidocr's `text_score`)."""
 
+_OTHER_SCALE = 0.5
+"""The other scale: a coarse picture hides the raster of a print."""
+
 _MARGIN = 1 / 3
-"""White around a line in one of the second readings, in line heights."""
+"""White around a line in the last reading, in line heights."""
 
 _TURNED = 1.5
 """From this ratio of height to width a box holds turned text (rapidocr's `get_rotate_crop_image`)."""
+
+_APART = 3.5
+"""From this distance between the middles of two characters, in ordinary ones, they are different words."""
 
 _PARAMETERS: dict[str, Any] = {
     "Global.log_level": "critical",
@@ -42,14 +53,21 @@ _PARAMETERS: dict[str, Any] = {
     "EngineConfig.onnxruntime.inter_op_num_threads": 1,
 }
 
+_Span = tuple[float, float]
+"""Where something starts and ends along a line, 0 to 1."""
+
+
+class _Word(NamedTuple):
+    text: str
+    span: _Span
+
 
 class _Reading(NamedTuple):
-    """Text of a line, its score, and where its characters (without spaces) start and end, 0 to 1 along it."""
+    """The words of a line, their score, and which way the line runs (`OcrLine.turn`)."""
 
-    text: str
+    words: list[_Word]
     score: float
     turn: int
-    spans: list[tuple[float, float]]
 
 
 class _Quad(NamedTuple):
@@ -66,10 +84,6 @@ class _Quad(NamedTuple):
     def height(self) -> float:
         upper_left, upper_right, lower_right, lower_left = self.corners
         return max(math.dist(upper_left, lower_left), math.dist(upper_right, lower_right))
-
-    @property
-    def turned(self) -> bool:
-        return self.height >= _TURNED * self.width
 
     def extent(self, axis: int) -> tuple[float, float]:
         """Where it starts and ends across (axis 0) or down (1) the picture."""
@@ -88,41 +102,51 @@ class Recognizer:
     def read(self, scan: Scan) -> tuple[OcrLine, ...]:
         """The lines of a scan, with their places on the page."""
         sharp = Image.frombytes("RGB", (scan.width, scan.height), scan.rgb)
-        shrink = min(1.0, _FIRST_SCALE / scan.scale, _FIRST_SIDE / max(sharp.size))
-        first = _resized(sharp, shrink)
         lines: list[OcrLine] = []
-        for quad, reading in self._first(first, sharp.width / first.width, sharp.height / first.height):
-            best = max([reading, *self._again(sharp, quad, reading)], key=lambda one: one.score)
-            if best.score >= _UNREADABLE:
+        for quad in self._found(sharp, min(1.0, _SEARCH_SCALE / scan.scale, _SEARCH_SIDE / max(sharp.size))):
+            best = self._best(_cut(sharp, quad))
+            if best and best.score >= _UNREADABLE:
                 lines.append(_line(best, quad, scan))
         return tuple(lines)
 
-    def _first(self, picture: Image.Image, across: float, down: float) -> Iterator[tuple[_Quad, _Reading]]:
-        """All lines; places are multiplied to be those of the sharp picture."""
-        found = self._rapid(_bgr(picture), use_det=True)
-        if not len(found):
-            return
-        words = [line for line in found.word_results if line and isinstance(line[0], tuple)]
-        for corners, text, score in zip(found.boxes, found.txts, found.scores, strict=True):
-            seen = _Quad(tuple((float(x), float(y)) for x, y in corners))
-            quad = _Quad(tuple((x * across, y * down) for x, y in seen.corners))
-            yield quad, _Reading(text, float(score), -1 if quad.turned else 0, _spans(seen, text, words))
+    def _found(self, sharp: Image.Image, scale: float) -> Iterator[_Quad]:
+        """Boxes of the lines, in pixels of the sharp picture."""
+        picture = _resized(sharp, scale)
+        across, down = sharp.width / picture.width, sharp.height / picture.height
+        found = self._rapid(_bgr(picture), use_det=True, use_rec=False)
+        for corners in () if found.boxes is None else found.boxes:
+            yield _Quad(tuple((float(x) * across, float(y) * down) for x, y in corners))
 
-    def _again(self, sharp: Image.Image, quad: _Quad, reading: _Reading) -> Iterator[_Reading]:
-        """Second readings of a doubtful line: larger, then with a margin, and upside down if it is turned."""
-        if reading.score >= _DOUBTFUL:
-            return
-        picture = _cut(sharp, quad)
-        turns = [(picture, reading.turn)]
-        if quad.turned:
-            upright = picture.rotate(90, expand=True)
-            turns = [(upright, -1), (upright.rotate(180), 1)]
-        for line, turn in turns:
-            for tried in (line, _with_margin(line)):
-                found = self._rapid(_bgr(tried), use_det=False)
-                if found.txts and found.txts[0].strip():
-                    text = found.txts[0]
-                    yield _Reading(text, float(found.scores[0]), turn, _even_spans(text))
+    def _best(self, line: Image.Image) -> _Reading | None:
+        """The best reading of a line; all but the first are made only if those before are doubtful."""
+        best: _Reading | None = None
+        for picture, turn in _attempts(line):
+            reading = self._reading(picture, turn)
+            if reading and (best is None or reading.score > best.score):
+                best = reading
+            if best and best.score >= _DOUBTFUL:
+                break
+        return best
+
+    def _reading(self, picture: Image.Image, turn: int) -> _Reading | None:
+        found = self._rapid(_bgr(picture), use_det=False, use_rec=True)
+        if not found.txts or not found.txts[0].strip():
+            return None
+        text = found.txts[0]
+        spans = _spans("".join(text.split()), found.word_results[0] if found.word_results else None)
+        return _Reading(list(_words(text, spans)), float(found.scores[0]), turn)
+
+
+def _attempts(line: Image.Image) -> Iterator[tuple[Image.Image, int]]:
+    """Pictures in which to read a line, and which way it runs if that succeeds."""
+    ways = [(line, 0)]
+    if line.height >= _TURNED * line.width:
+        down = line.rotate(90, expand=True)
+        ways = [(down, -1), (down.rotate(180), 1)]
+    yield from ways
+    for picture, turn in ways:
+        yield _resized(picture, _OTHER_SCALE), turn
+        yield _with_margin(picture), turn
 
 
 def _resized(picture: Image.Image, scale: float) -> Image.Image:
@@ -152,29 +176,32 @@ def _with_margin(line: Image.Image) -> Image.Image:
     return wider
 
 
-def _spans(quad: _Quad, text: str, words: list[Any]) -> list[tuple[float, float]]:
-    """Where the characters of a line are, from rapidocr's word boxes; lines without boxes are left out there."""
-    characters = "".join(text.split())
-    if not words or "".join(word for word, _, _ in words[0]) != characters:
-        return _even_spans(text)
-    axis = 1 if quad.turned else 0
-    low, high = quad.extent(axis)
-    spans: list[tuple[float, float]] = []
-    for word, _, box in words.pop(0):
-        places = [(float(corner[axis]) - low) / max(high - low, 1.0) for corner in box]
-        spans += _divided(min(places), max(places), len(word))
-    return spans
+def _spans(characters: str, found: Any) -> list[_Span]:
+    """Where the characters of a line are, from the steps of the network at which it has seen them."""
+    steps = [step for word in getattr(found, "word_cols", ()) for step in word]
+    length = float(getattr(found, "line_txt_len", 0.0) or 0.0)
+    if len(steps) != len(characters) or length <= 0:
+        width = 1 / len(characters)
+        return [(width * index, width * (index + 1)) for index in range(len(characters))]
+    half = _usual(steps) / 2
+    return [((step + 0.5 - half) / length, (step + 0.5 + half) / length) for step in steps]
 
 
-def _even_spans(text: str) -> list[tuple[float, float]]:
-    """The same where only the line's box is known: every character is as wide as the others."""
-    cells = _divided(0.0, 1.0, len(text))
-    return [cell for cell, character in zip(cells, text, strict=True) if not character.isspace()]
+def _usual(steps: list[int]) -> float:
+    """Usual distance of neighbouring characters, in steps."""
+    distances = sorted(after - before for before, after in pairwise(steps))
+    return float(distances[len(distances) // 2]) if distances else 2.0
 
 
-def _divided(start: float, end: float, count: int) -> list[tuple[float, float]]:
-    step = (end - start) / max(count, 1)
-    return [(start + step * index, start + step * (index + 1)) for index in range(count)]
+def _words(text: str, spans: list[_Span]) -> Iterator[_Word]:
+    """Words of a line, divided at spaces and where the white is too wide for one word."""
+    usual = spans[0][1] - spans[0][0]
+    end = 0
+    for part in text.split():
+        start, end = end, end + len(part)
+        wide = [at for at in range(start + 1, end) if spans[at][0] - spans[at - 1][0] >= _APART * usual]
+        for first, last in pairwise([start, *wide, end]):
+            yield _Word(part[first - start : last - start], (spans[first][0], spans[last - 1][1]))
 
 
 def _line(reading: _Reading, quad: _Quad, scan: Scan) -> OcrLine:
@@ -186,15 +213,10 @@ def _line(reading: _Reading, quad: _Quad, scan: Scan) -> OcrLine:
     across = [round(scan.left + x / scan.scale, 1) for x in (left, right)]
     down = [round(scan.top + y / scan.scale, 1) for y in (top, bottom)]
     ends = {0: (across[0], across[1]), 1: (down[1], down[0]), -1: (down[0], down[1])}[reading.turn]
-    words = tuple(_words(reading, *ends))
+    words = tuple(_placed(reading.words, *ends))
     return OcrLine(words, across[0], down[0], across[1], down[1], round(reading.score, 3), reading.turn)
 
 
-def _words(reading: _Reading, start: float, end: float) -> Iterable[OcrWord]:
-    at = 0
-    for word in reading.text.split():
-        first, last = reading.spans[at], reading.spans[at + len(word) - 1]
-        at += len(word)
-        yield OcrWord(
-            word, round(start + first[0] * (end - start), 1), round(start + last[1] * (end - start), 1)
-        )
+def _placed(words: Iterable[_Word], start: float, end: float) -> Iterator[OcrWord]:
+    for text, (first, last) in words:
+        yield OcrWord(text, round(start + first * (end - start), 1), round(start + last * (end - start), 1))
