@@ -13,10 +13,12 @@ import pytest
 
 from looseleaf.document import PageStore
 from looseleaf.errors import ConfigError
+from looseleaf.lab.grounding.audit import GroundingRow
+from looseleaf.lab.grounding.record import ClaimKind, ClaimVerdict, Verdict
 from looseleaf.lab.human_audit import draw_sample
 from looseleaf.lab.human_audit_file import read_labels, write_sample
-from looseleaf.runstore import Run
-from viewer_runs import make_run, served, trajectory
+from looseleaf.runstore import Ledger, Run, ScoreRow
+from viewer_runs import READER, SCORES, make_run, served, trajectory
 
 pytest.importorskip("starlette", reason="the viewer is an extra: pip install 'looseleaf[view]'")
 
@@ -96,6 +98,58 @@ def test_pages_are_rendered_and_texts_read_from_the_document(world: World) -> No
     text = ask(world.address, f"/api/runs/one/text?id={KEY}&page=2").json["text"]
     assert text == "The city of Oslo has 7 stations in use."
     assert not list(world.run.path.rglob("*.jpg"))
+
+
+def test_words_have_their_places(world: World) -> None:
+    words = ask(world.address, f"/api/runs/one/words?id={KEY}&page=2").json
+    assert [word for word, *_ in words] == ["The", "city", "of", "Oslo", "has", "7", "stations", "in", "use."]
+    for _, left, top, right, bottom in words:
+        assert 0 < left < right < 1
+        assert 0 < top < bottom < 0.2
+    assert ask(world.address, f"/api/runs/one/words?id={KEY}&page=9").status == 409
+
+
+def test_verdicts_of_the_grounding_check_stand_beside_findings(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "run", 3)
+    row = GroundingRow(
+        trajectory_id="mini:1#0",
+        finding=2,
+        source_page=3,
+        verdict=Verdict.CONTRADICTED,
+        claims=(ClaimVerdict(ClaimKind.NUMBER, "12", Verdict.CONTRADICTED, "13"),),
+    )
+    with run.writing():
+        ledger = Ledger(run.path / "audits" / "grounding-embedded-1.jsonl", GroundingRow)
+        ledger.append(row)
+        ledger.close()
+    memory = first(run, tmp_path, f"/api/runs/run/trajectory?id={KEY}")["memory"]
+    assert memory[0]["grounding"] == []
+    (found,) = memory[1]["grounding"]
+    assert (found["check"], found["verdict"], found["claims"][0]["found"]) == (
+        "grounding-embedded-1",
+        "contradicted",
+        "13",
+    )
+
+
+def test_findings_that_carry_the_answer_are_marked(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "run", 3)
+    values = {"leave-one-out:1": 0.0, "leave-one-out:2": 1.0, "keep-one-in:1": 1.0, "keep-one-in:2": 0.0}
+    values |= {"empty": 0.0, "prefix:1": 1.0, "prefix:2": 1.0}
+    with run.writing():
+        scores = run.scores(SCORES)
+        for variant, value in values.items():
+            scores.append(
+                ScoreRow(
+                    trajectory_id="mini:0#0", target="memory", reading_id=READER, variant=variant, value=value
+                )
+            )
+    found = first(run, tmp_path, f"/api/runs/run/trajectory?id={quote('mini:0#0')}")
+    assert [(each["sufficient"], each["necessary"]) for each in found["memory"]] == [
+        (True, True),
+        (False, False),
+    ]
+    assert found["history"] == [0.0, 1.0, 1.0]
 
 
 def test_a_page_that_is_not_there_says_so(world: World) -> None:

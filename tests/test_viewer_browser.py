@@ -159,6 +159,14 @@ def test_a_finding_opens_its_page_with_its_words_marked(watched: Watched, world:
     page = watched.page
     watched.go(f"{world.address}/#/one/mini:1")
     page.locator(".finding .linkish").first.click()
+    page.wait_for_selector("dialog .sheet[data-marked]")
+    assert [each.get_attribute("title") for each in page.locator(".hit").all()] == ["Oslo", "7", "stations"]
+    until(page, "document.querySelector('dialog img').naturalWidth > 50")
+    box, hit = page.locator("dialog img").bounding_box(), page.locator(".hit").first.bounding_box()
+    # "The city of Oslo" is drawn at (72, 720) points of a page of 595 x 842.
+    assert (hit["y"] - box["y"]) / box["height"] == pytest.approx((842 - 720 - 10) / 842, abs=0.01)
+    assert 72 / 595 < (hit["x"] - box["x"]) / box["width"] < 0.3
+    page.get_by_role("button", name="Text").click()
     page.wait_for_selector("dialog mark")
     assert page.locator("dialog mark").all_inner_texts() == ["Oslo", "7", "stations"]
     page.keyboard.press("Escape")
@@ -227,6 +235,8 @@ def test_every_page_meets_wcag_aa(watched: Watched, world: World) -> None:
         assert violations(page) == [], place
     watched.go(f"{world.address}/#/one/mini:1")
     page.locator(".finding .linkish").first.click()
+    page.wait_for_selector("dialog .sheet[data-marked]")
+    page.get_by_role("button", name="Text").click()
     page.wait_for_selector("dialog mark")
     assert violations(page) == []
 

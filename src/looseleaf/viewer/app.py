@@ -105,6 +105,7 @@ def make_app(runs: Sequence[Run], *, store: PageStore | None = None, data: Path 
             Route("/api/runs/{run}/trajectory", handlers.trajectory),
             Route("/api/runs/{run}/page", handlers.page),
             Route("/api/runs/{run}/text", handlers.text),
+            Route("/api/runs/{run}/words", handlers.words),
             Route("/api/runs/{run}/audits/{audit}", handlers.audit),
             Route("/api/runs/{run}/audits/{audit}/label", handlers.label, methods=["POST"]),
         ],
@@ -193,6 +194,11 @@ class _Handlers:
         run = self._run(request)
         item = self._item(run, request)
         return _json({"text": run.pages.text(item.question, _sha256(item), _page(request))})
+
+    def words(self, request: Request) -> Response:
+        run = self._run(request)
+        item = self._item(run, request)
+        return _json(run.pages.words(item.question, _sha256(item), _page(request)))
 
     def audit(self, request: Request) -> Response:
         run = self._run(request)

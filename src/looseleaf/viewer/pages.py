@@ -13,6 +13,7 @@ from looseleaf.errors import DataError, DocumentError, UserError
 from looseleaf.question import Question
 from looseleaf.runner.config import DataConfig
 from looseleaf.runner.selection import load_data
+from looseleaf.viewer.words import page_words
 
 __all__ = ["SIZES", "PageSource"]
 
@@ -57,6 +58,12 @@ class PageSource:
     def text(self, question: Question, sha256: str, page: int) -> str:
         """Text layer of a page; errors as for `image`."""
         return self._document(question, sha256).text(page)
+
+    def words(self, question: Question, sha256: str, page: int) -> list[list[Any]]:
+        """Words of a page with their places; errors as for `image`."""
+        document = self._document(question, sha256)
+        document.page_size(page)  # refuses a page that is not there
+        return page_words(document.path, document.sha256, page)
 
     def _document(self, question: Question, sha256: str) -> Document:
         with self._lock:

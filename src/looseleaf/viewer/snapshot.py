@@ -20,7 +20,7 @@ from looseleaf.trajectory import Trajectory
 __all__ = ["Item", "Snapshot", "signature"]
 
 FILES = ("config.toml", "manifest.json", "questions.jsonl", "trajectories.jsonl")
-LEDGERS = ("readings", "scores", "grounding")
+LEDGERS = ("readings", "scores", "audits")
 
 
 class Item(NamedTuple):
@@ -123,7 +123,10 @@ class Snapshot:
     @cached_property
     def groundings(self) -> dict[str, dict[str, list[GroundingRow]]]:
         """Verdicts on findings, by check and trajectory id, in the order of the findings; empty without any."""
-        return {path.stem: _grounding(path) for path in sorted((self.run.path / "grounding").glob("*.jsonl"))}
+        return {
+            path.stem: _grounding(path)
+            for path in sorted((self.run.path / "audits").glob("grounding-*.jsonl"))
+        }
 
 
 def _grounding(path: Path) -> dict[str, list[GroundingRow]]:

@@ -25,6 +25,7 @@ export const api = {
   questions: (run) => getJson(`/api/runs/${encodeURIComponent(run)}/questions`),
   trajectory: (run, id) => getJson(`/api/runs/${encodeURIComponent(run)}/trajectory?id=${encodeURIComponent(id)}`),
   text: (run, id, page) => getJson(`/api/runs/${encodeURIComponent(run)}/text?id=${encodeURIComponent(id)}&page=${page}`),
+  words: (run, id, page) => getJson(`/api/runs/${encodeURIComponent(run)}/words?id=${encodeURIComponent(id)}&page=${page}`),
   audit: (run, audit) => getJson(`/api/runs/${encodeURIComponent(run)}/audits/${encodeURIComponent(audit)}`),
   image: (run, id, page, size) =>
     `/api/runs/${encodeURIComponent(run)}/page?id=${encodeURIComponent(id)}&page=${page}&size=${size}`,

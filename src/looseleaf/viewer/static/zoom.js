@@ -10,6 +10,23 @@ function wanted(finding, claims) {
   return new Set(found.map((word) => word.toLowerCase()).filter((word) => word.length > 3 || /\d/.test(word)));
 }
 
+const core = (word) => word.toLowerCase().replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, "");
+
+/** Marks the words of a finding on the image of its page. */
+async function highlight(run, item, page, sheet, words) {
+  if (!words.size) return;
+  const found = await api.words(run.name, item.id, page).catch(() => []);
+  for (const [word, left, top, right, bottom] of found) {
+    if (!words.has(core(word))) continue;
+    const mark = el("span", { class: "hit", title: word });
+    Object.assign(mark.style, {
+      left: `${100 * left}%`, top: `${100 * top}%`, width: `${100 * (right - left)}%`, height: `${100 * (bottom - top)}%`,
+    });
+    sheet.append(mark);
+  }
+  sheet.dataset.marked = "yes";
+}
+
 function marked(text, words) {
   if (!words.size) return [text];
   const parts = text.split(/([\p{L}\p{N}][\p{L}\p{N}.,’'-]*[\p{L}\p{N}]|[\p{L}\p{N}])/u);
@@ -24,12 +41,13 @@ export function openPage(run, item, page, finding = "", claims = []) {
   image.addEventListener("error", async () => {
     const answer = await fetch(url);
     const said = answer.ok ? "The page cannot be shown." : (await answer.json()).error;
-    image.replaceWith(el("p", { class: "bad" }, said));
+    sheet.replaceWith(el("p", { class: "bad" }, said));
   });
+  const sheet = el("div", { class: "sheet" }, image);
   const level = el("span", { class: "muted", "aria-live": "polite" });
   const resize = (step) => {
     size = Math.min(STEPS.length - 1, Math.max(0, size + step));
-    image.style.width = `${STEPS[size]}%`;
+    sheet.style.width = `${STEPS[size]}%`;
     level.textContent = `${STEPS[size]} %`;
   };
   const text = el("pre", { tabindex: "0", hidden: true });
@@ -51,7 +69,7 @@ export function openPage(run, item, page, finding = "", claims = []) {
       el("strong", {}, `${item.question.doc}, page ${page}`), gold ? el("span", { class: "chip good" }, "gold page") : null,
       button("−", () => resize(-1)), level, button("+", () => resize(1)), button("Text", toggle), button("Close", () => dialog.close())),
     finding ? el("p", { class: "finding new" }, finding) : null,
-    el("div", { class: "zoombody", tabindex: "0", role: "region", "aria-label": "Page image" }, image, text),
+    el("div", { class: "zoombody", tabindex: "0", role: "region", "aria-label": "Page image" }, sheet, text),
   );
   dialog.addEventListener("keydown", (event) => {
     if (event.key === "+" || event.key === "=") resize(1);
@@ -60,5 +78,5 @@ export function openPage(run, item, page, finding = "", claims = []) {
   resize(0);
   document.body.append(dialog);
   dialog.showModal();
-  if (finding) toggle();
+  highlight(run, item, page, sheet, wanted(finding, claims));
 }
