@@ -13,6 +13,7 @@ from looseleaf.models.extractive.arithmetic import computed_candidates
 from looseleaf.models.extractive.candidate import Candidate, Passage
 from looseleaf.models.extractive.choice import choice_candidates
 from looseleaf.models.extractive.clause import clause_candidates
+from looseleaf.models.extractive.compound import Ask, composed_candidates, enumerated_candidates
 from looseleaf.models.extractive.conditions import condition_candidates
 from looseleaf.models.extractive.counting import count_candidates
 from looseleaf.models.extractive.expansion import expansion_candidates
@@ -75,8 +76,10 @@ def candidates(
     """
     query = analyse(question)
     found = _direct(query, passages, findings=findings)
+    ask = _asking(passages)
     if query.form.listed:
-        found = [_single(one) for one in found] + _enumerated(query, passages)
+        found = [*map(_single, found), *enumerated_candidates(query, ask)]
+    found += composed_candidates(query, ask)
     if page_count is not None and _asks_page_count(query):
         text = f"The document has {page_count} pages."
         found.append(
@@ -113,64 +116,19 @@ def _judged(pool: Pool, found: Candidate, factor: float) -> Candidate:
     return found if factor == 1.0 else msgspec.structs.replace(found, score=found.score * factor)
 
 
-def _enumerated(query: Query, passages: Sequence[Passage]) -> list[Candidate]:
-    """For "… of A and B" and "how many A, B and C … respectively": the answers one by one, as a list."""
-    best: list[Candidate] = []
-    for text in _single_questions(query.text):
-        single = analyse(_ANAPHOR.sub(lambda _: best[0].text, text) if best else text)
-        single = msgspec.structs.replace(single, form=msgspec.structs.replace(single.form, listed=False))
-        found = sorted(_direct(single, passages), key=lambda c: -c.score)
-        if not found:
-            return []
-        best.append(
-            found[0]
-            if found[0].computed
-            else msgspec.structs.replace(found[0], text=written(single, found[0]))
-        )
-    if len({one.evidence for one in best}) < len(best) or len(best) < 2:
-        return []
-    evidence = "; ".join(one.evidence for one in best)
-    parts = tuple(Passage(one.page, one.evidence) for one in best)
-    texts, score = [one.text for one in best], min(one.score for one in best)
-    return [Candidate(str(texts), best[0].page, evidence, score, "enumerated", computed=True, parts=parts)]
+def _asking(passages: Sequence[Passage]) -> Ask:
+    """Asks the questions that a question holds, each alone."""
 
+    def ask(text: str) -> Candidate | None:
+        single = analyse(text)
+        form = msgspec.structs.replace(single.form, listed=False)
+        single = msgspec.structs.replace(single, form=form)
+        found = max(_direct(single, passages), key=lambda one: one.score, default=None)
+        if found is None or found.computed:
+            return found
+        return msgspec.structs.replace(found, text=written(single, found))
 
-def _single_questions(text: str) -> list[str]:
-    """The questions about one thing each that a question about several holds; empty where it holds none."""
-    match = _RESPECTIVELY.search(text)
-    if match is not None:
-        items = [item for item in re.split(r",\s*(?:and\s+)?|\s+and\s+", match["items"]) if item.strip()]
-        return [f"How many {item.strip()} {match['rest']}?" for item in items]
-    match = _TWO_PARTS.match(text)
-    if match is not None:
-        return [match["first"], match["second"]]
-    match = _NOUNS.match(text)
-    if match is not None:
-        return [f"{match['ask']} the {match[side]}{match['rest']}" for side in ("left", "right")]
-    match = _PAIR.search(text)
-    sides = [side for side in match.groups() if side is not None] if match else []
-    return [text[: match.start()] + side + text[match.end() :] for side in sides] if match else []
-
-
-_RESPECTIVELY: Final = re.compile(
-    r"how many (?P<items>.+?) (?P<rest>(?:are|is|were|do|does|did|has|have)\b.*?),? respectively",
-    re.IGNORECASE,
-)
-_TWO_PARTS: Final = re.compile(
-    r"^(?P<first>[^?]{12,}\?)\s+(?P<second>(?:what|which|who|when|where|how)\b[^?]{8,}\?)\s*$", re.IGNORECASE
-)
-_ANAPHOR: Final = re.compile(r"\b(?:it|they|he|she)\b", re.IGNORECASE)
-"""What stands in a second question for the answer to the first."""
-_NOUNS: Final = re.compile(
-    r"^(?P<ask>what (?:is|are|was|were)) the (?P<left>[a-z]+(?: [a-z]+){0,2}) and (?:the )?"
-    r"(?P<right>(?!of\b)[a-z]+(?: (?!of\b|in\b|for\b)[a-z]+){0,2})(?P<rest>(?: (?:of|in|for|on)\b.*)?\?)$",
-    re.IGNORECASE,
-)
-_PAIR: Final = re.compile(
-    r"(?P<first>\b(?:[A-Za-z]+ )?\d[\w.-]*) and (?P<second>(?:[A-Za-z]+ )?\d[\w.-]*)"
-    r"|(?P<left>[\"“'‘][^\"”'’]+[\"”'’]) and (?P<right>[\"“'‘][^\"”'’]+[\"”'’])"
-    r"|(?P<one>\b[A-Z][\w-]*(?: [A-Z][\w-]*)*) and (?P<other>[A-Z][\w-]*(?: [A-Z][\w-]*)*)"
-)
+    return ask
 
 
 def _asks_page_count(query: Query) -> bool:

@@ -107,12 +107,7 @@ class Pool:
         named = {stem(token) for name in self.query.names for token in tokens(name)}
         for term, weight in self.query.terms.items():
             root = self._aliases.get(term, term)
-            if (
-                count >= SMALL_POOL
-                and root.isalpha()
-                and term in named
-                and self._is_name(root)
-            ):
+            if count >= SMALL_POOL and root.isalpha() and term in named and self._is_name(root):
                 share = sum(root in model.stems for model in self.models) / count
                 weight *= SUBJECT_WEIGHT if share >= SUBJECT_SHARE else 1.0
             weights[root] = max(weight, weights.get(root, 0.0))

@@ -1,0 +1,121 @@
+"""Answers to questions that hold several: each is asked alone, and the answers are listed or computed with."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from looseleaf.models.extractive.candidate import Candidate, Passage
+from looseleaf.models.extractive.kinds import Operation
+from looseleaf.models.extractive.number import find_numbers, plain
+from looseleaf.models.extractive.operands import Operands, operands_of
+from looseleaf.models.extractive.query import Query
+
+__all__ = ["Ask", "composed_candidates", "enumerated_candidates"]
+
+Ask = Callable[[str], Candidate | None]
+"""Asks one question alone; `None` where there is no answer at all."""
+COMPOSED: Final = 0.97
+"""Factor for a number computed from several look-ups."""
+DECIMALS: Final = 2
+_ANAPHOR: Final = re.compile(r"\b(?:it|they|he|she)\b", re.IGNORECASE)
+"""What stands in a second question for the answer to the first."""
+_TWO_PARTS: Final = re.compile(
+    r"^(?P<first>[^?]{12,}\?)\s+(?P<second>(?:what|which|who|when|where|how)\b[^?]{8,}\?)\s*$", re.IGNORECASE
+)
+_NOUNS: Final = re.compile(
+    r"^(?P<ask>what (?:is|are|was|were)) the (?P<left>[a-z]+(?: [a-z]+){0,2}) and (?:the )?"
+    r"(?P<right>(?!of\b)[a-z]+(?: (?!of\b|in\b|for\b)[a-z]+){0,2})(?P<rest>(?: (?:of|in|for|on)\b.*)?\?)$",
+    re.IGNORECASE,
+)
+_RESPECTIVELY: Final = re.compile(
+    r"how many (?P<items>.+?) (?P<rest>(?:are|is|were|do|does|did|has|have)\b.*?),? respectively",
+    re.IGNORECASE,
+)
+_PAIR: Final = re.compile(
+    r"(?P<first>\b(?:[A-Za-z]+ )?\d[\w.-]*) and (?P<second>(?:[A-Za-z]+ )?\d[\w.-]*)"
+    r"|(?P<left>[\"“'‘][^\"”'’]+[\"”'’]) and (?P<right>[\"“'‘][^\"”'’]+[\"”'’])"
+    r"|(?P<one>\b[A-Z][\w-]*(?: [A-Z][\w-]*)*) and (?P<other>[A-Z][\w-]*(?: [A-Z][\w-]*)*)"
+)
+
+
+def enumerated_candidates(query: Query, ask: Ask) -> Iterator[Candidate]:
+    """For "… of A and B" and "how many A, B and C … respectively": the answers one by one, as a list."""
+    best: list[Candidate] = []
+    for text in _single_questions(query.text):
+        found = ask(_resolved(text, best))
+        if found is None:
+            return
+        best.append(found)
+    if len(best) < 2 or len({one.evidence for one in best}) < len(best):
+        return
+    yield _together(best, str([one.text for one in best]), min(one.score for one in best), "enumerated")
+
+
+def _resolved(text: str, before: list[Candidate]) -> str:
+    """A question with the answer to the one before it in the place of "it"."""
+    return _ANAPHOR.sub(lambda _: before[0].text, text) if before else text
+
+
+def _single_questions(text: str) -> list[str]:
+    """The questions about one thing each that a question about several holds; empty where it holds none."""
+    match = _RESPECTIVELY.search(text)
+    if match is not None:
+        items = [item for item in re.split(r",\s*(?:and\s+)?|\s+and\s+", match["items"]) if item.strip()]
+        return [f"How many {item.strip()} {match['rest']}?" for item in items]
+    match = _TWO_PARTS.match(text)
+    if match is not None:
+        return [match["first"], match["second"]]
+    match = _NOUNS.match(text)
+    if match is not None:
+        return [f"{match['ask']} the {match[side]}{match['rest']}" for side in ("left", "right")]
+    match = _PAIR.search(text)
+    sides = [side for side in match.groups() if side is not None] if match else []
+    return [text[: match.start()] + side + text[match.end() :] for side in sides] if match else []
+
+
+def composed_candidates(query: Query, ask: Ask) -> Iterator[Candidate]:
+    """What a computation gives whose numbers are looked up one by one."""
+    for operands in operands_of(query.text):
+        found = [ask(f"What is {phrase}?") for phrase in operands.phrases]
+        numbers = [_number(one) for one in found]
+        value = _value(operands, [number for number in numbers if number is not None])
+        known = [one for one in found if one is not None]
+        if None not in numbers and value is not None and len({one.evidence for one in known}) == len(known):
+            text = _written(query, operands.operation, value)
+            yield _together(known, text, COMPOSED * min(one.score for one in known), "composed")
+
+
+def _number(found: Candidate | None) -> float | None:
+    """The one number of an answer."""
+    numbers = find_numbers(found.text) if found is not None else []
+    return numbers[0].value if len(numbers) == 1 else None
+
+
+def _value(operands: Operands, numbers: list[float]) -> float | None:
+    if len(numbers) != len(operands.phrases) or len(numbers) < 2:
+        return None
+    if operands.operation is Operation.SUM:
+        return sum(numbers)
+    if operands.operation is Operation.AVERAGE:
+        return sum(numbers) / len(numbers)
+    if len(numbers) != 2:
+        return None
+    difference = abs(numbers[0] - numbers[1])
+    if operands.operation is Operation.CHANGE:
+        return difference / abs(numbers[0]) * 100.0 if numbers[0] else None
+    return difference
+
+
+def _written(query: Query, operation: Operation, value: float) -> str:
+    decimals = query.form.decimals
+    text = plain(value, decimals) if decimals is not None else plain(round(value, DECIMALS))
+    return f"{text}%" if operation is Operation.CHANGE else text
+
+
+def _together(found: list[Candidate], text: str, score: float, kind: str) -> Candidate:
+    """One candidate from the answers to several questions, each of which is a finding of its own."""
+    evidence = "; ".join(one.evidence for one in found)
+    parts = tuple(Passage(one.page, one.evidence) for one in found)
+    return Candidate(text, found[0].page, evidence, score, kind, computed=True, parts=parts)
