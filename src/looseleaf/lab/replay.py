@@ -38,7 +38,8 @@ class ReplayView:
         self._document = document
         self._memory = memory
         self._history = (*_looks(trajectory.steps), *_notes(memory))
-        self._protocol = msgspec.structs.replace(protocol, max_turns=len(self._history) + 1)
+        optional = "optional" if protocol.memory == "mandatory" else protocol.memory  # the notes are given
+        self._protocol = msgspec.structs.replace(protocol, max_turns=len(self._history) + 1, memory=optional)
 
     @property
     def question(self) -> str:

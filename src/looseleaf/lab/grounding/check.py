@@ -71,7 +71,7 @@ def check_finding(finding: Finding, index: PageIndex, question: str = "") -> Gro
 def _checked(claims: Claims, index: PageIndex, page: int) -> Iterator[ClaimVerdict]:
     places = places_on(index.text(page))
     for number in claims.numbers:
-        checked = check_number(claims, number, places, index.mentions(page))
+        checked = check_number(claims, number, places, index.mentions(page), index.common)
         if checked is not None:
             yield checked
     text = index.text(page)

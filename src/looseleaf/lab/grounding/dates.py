@@ -1,15 +1,15 @@
-"""Dates of day, month and year, however they are written."""
+"""Dates of day and month, with or without a year, however they are written."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
 from looseleaf.lab.echo import MONTHS
 
-__all__ = ["Date", "dates_in"]
+__all__ = ["Date", "FoundDate", "dates_in"]
 
 _MONTH = r"(?P<{0}>jan|feb|mar|apr|may|jun|jul|aug|sept?|oct|nov|dec)[a-z]*\.?"
 _PATTERNS = (
@@ -25,22 +25,40 @@ NUMBERS = {name: number for number, name in enumerate(dict.fromkeys(MONTHS.value
 
 
 class Date(NamedTuple):
-    """A day."""
+    """A day; the year is 0 where none is written, as in stacked column heads."""
 
     year: int
     month: int
     day: int
 
+    def is_in(self, dates: Iterable[Date]) -> bool:
+        """Whether one of some dates may be this one."""
+        return any(d[1:] == self[1:] and 0 in (d.year, self.year, d.year - self.year) for d in dates)
+
+
+class FoundDate(NamedTuple):
+    """A date with its place in a text."""
+
+    date: Date
+    text: str
+    start: int
+    end: int
+
 
 @lru_cache(maxsize=4096)
-def dates_in(text: str) -> frozenset[tuple[str, Date]]:
-    """The dates of a text, each as written and as a date; line breaks count as spaces."""
-    return frozenset(_found(text.replace("\n", " ")))
+def dates_in(text: str) -> tuple[FoundDate, ...]:
+    """The dates of a text, in no particular order; line breaks count as spaces."""
+    return tuple(_found(text.replace("\n", " ")))
 
 
-def _found(text: str) -> Iterator[tuple[str, Date]]:
+def _found(text: str) -> Iterator[FoundDate]:
     for pattern in _PATTERNS:
         for match in pattern.finditer(text):
             month = match["m"].lower()
             number = int(month) if month.isdigit() else NUMBERS[MONTHS[month[:3]]]
-            yield match.group(), Date(int(match["y"]), number, int(match["d"]))
+            date = Date(int(match["y"] or 0), number, int(match["d"]))
+            if 1 <= date.day <= LAST_DAY:
+                yield FoundDate(date, match.group(), match.start(), match.end())
+
+
+LAST_DAY = 31

@@ -61,7 +61,11 @@ def found_places(claims: Claims, number: Mention, places: Iterable[Place]) -> li
 
 
 def check_number(
-    claims: Claims, number: Mention, places: Sequence[Place], page: Sequence[Mention]
+    claims: Claims,
+    number: Mention,
+    places: Sequence[Place],
+    page: Sequence[Mention],
+    common: frozenset[str] = frozenset(),
 ) -> ClaimVerdict | None:
     """The verdict on one number of a finding; `None` for one that only repeats the question and is not on the page.
 
@@ -70,13 +74,15 @@ def check_number(
         number: one of its numbers.
         places: the numbers of the page with their words.
         page: all numbers of the page, those of row labels and captions included.
+        common: names on most pages of the document, which point at nothing, such as that of its company.
     """
+    context = claims.context(number) - common
     found = found_places(claims, number, places)
     if not found and any_same(number, page, hedged=claims.hedged(number)):
         return ClaimVerdict(ClaimKind.NUMBER, number.text, Verdict.GROUNDED)
     if not found:
-        return None if claims.is_asked(number) else _absent(claims, number, places)
-    rival = None if number.year and claims.values else _rival(claims, number, found, places)
+        return None if claims.is_asked(number) else _absent(claims, number, places, context)
+    rival = None if number.year and claims.values else _rival(claims, number, found, places, context)
     if rival is not None and not claims.is_asked(number):
         return ClaimVerdict(
             ClaimKind.NUMBER, number.text, Verdict.CONTRADICTED, f"there stands {rival.mention.text}"
@@ -93,16 +99,24 @@ def check_number(
 # -- absent numbers -----------------------------------------------------------------------------------------------
 
 
-def _absent(claims: Claims, number: Mention, places: Sequence[Place]) -> ClaimVerdict:
+def _absent(
+    claims: Claims, number: Mention, places: Sequence[Place], context: frozenset[str]
+) -> ClaimVerdict:
     if _is_derived(claims, number):
         return ClaimVerdict(
             ClaimKind.NUMBER, number.text, Verdict.GROUNDED, "worked out from the other numbers"
         )
-    rival = _pointed_at(claims, number, places)
-    verdict = Verdict.NOT_FOUND if rival is None else Verdict.CONTRADICTED
-    return ClaimVerdict(
-        ClaimKind.NUMBER, number.text, verdict, f"there stands {rival.mention.text}" if rival else ""
-    )
+    rival = _pointed_at(places, context)
+    if rival is None or not _alike(number, rival.mention):
+        return ClaimVerdict(ClaimKind.NUMBER, number.text, Verdict.NOT_FOUND)
+    found = f"there stands {rival.mention.text}"
+    return ClaimVerdict(ClaimKind.NUMBER, number.text, Verdict.CONTRADICTED, found)
+
+
+def _alike(number: Mention, other: Mention) -> bool:
+    """Whether two numbers may be values of one thing: as many decimals, both or neither in per cent."""
+    percent = [bool(mention.unit("percent")) for mention in (number, other)]
+    return number.decimals == other.decimals and percent[0] is percent[1]
 
 
 def _is_derived(claims: Claims, number: Mention) -> bool:
@@ -117,11 +131,10 @@ def _is_derived(claims: Claims, number: Mention) -> bool:
     return len(others) > 2 and isclose(number.value, sum(others), rel_tol=1e-6)
 
 
-def _pointed_at(claims: Claims, number: Mention, places: Sequence[Place]) -> Place | None:
+def _pointed_at(places: Sequence[Place], context: frozenset[str]) -> Place | None:
     """The one cell that a finding's words single out, where the number that it gives is not on the page."""
     cells = [place for place in places if place.kind == "cell" and place.reliable and not place.mention.year]
     weights = _weights(cells)
-    context = claims.context(number)
     scored = sorted(((_covered(context, place, weights), i) for i, place in enumerate(cells)), reverse=True)
     if not scored or scored[0][0] < LEAST_SINGLED or (len(scored) > 1 and scored[1][0] >= scored[0][0]):
         return None
@@ -135,10 +148,15 @@ LEAST_SINGLED = 0.8
 # -- the wrong place ----------------------------------------------------------------------------------------------
 
 
-def _rival(claims: Claims, number: Mention, found: Sequence[Place], places: Sequence[Place]) -> Place | None:
+def _rival(
+    claims: Claims,
+    number: Mention,
+    found: Sequence[Place],
+    places: Sequence[Place],
+    context: frozenset[str],
+) -> Place | None:
     """A place with another number that the finding's words point at rather than at any place of its own number."""
     others = [place for place in places if _may_rival(claims, number, place)]
-    context = claims.context(number)
     cells = [place for place in places if place.kind == "cell"]
     near, far = _around_weights(cells) | _weights(cells), _weights(places)
     beaten = [_stronger(place, others, context, near, far) for place in found]
@@ -203,23 +221,36 @@ def _covered(context: frozenset[str], place: Place, weights: Weights) -> float:
 
 def _beats(rival: Place, own: Place, context: frozenset[str], weights: Weights, margin: float) -> bool:
     """Whether the words point at the rival rather than at the place of the claimed number."""
-    if rival.kind != "cell" and (rival.kind, rival.group) == (own.kind, own.group):
+    if rival.kind == own.kind == "cell":
+        for_rival, for_own = _between_cells(rival, own, context)
+    elif (rival.kind, rival.group) == (own.kind, own.group):
         return False
-    same_table = rival.kind == own.kind == "cell" and rival.group == own.group
-    own_words, rival_words = own.near, rival.near
-    if not same_table:  # what stands around a table is true of all its cells
-        own_words, rival_words = own_words | own.around, rival_words | rival.around
-    for_rival = context & rival.near - own_words
-    other_table = rival.kind == own.kind == "cell" and not same_table
-    if not for_rival and other_table and context & own.near <= rival.near:
-        for_rival = (
-            context & rival.around - own_words
-        )  # the same row and column of a table about something else
+    else:
+        for_rival = context & rival.near - own.near - own.around
+        for_own = context & own.near - rival.near - rival.around
     if not for_rival:
         return False
-    gain = sum(weights.get(word, 0.0) for word in for_rival)
-    loss = sum(weights.get(word, 0.0) for word in context & own.near - rival_words)
+    gain, loss = (sum(weights.get(word, 0.0) for word in words) for words in (for_rival, for_own))
     return gain - loss >= margin
+
+
+NOTHING: frozenset[str] = frozenset()
+
+
+def _between_cells(
+    rival: Place, own: Place, context: frozenset[str]
+) -> tuple[frozenset[str], frozenset[str]]:
+    """The words that only the rival's row and column have, and those that only the own ones have.
+
+    What stands around a table is true of all its cells. A cell of another table is a rival only if it has all the words
+    of row and column that the own one has; where both have the same, the captions tell them apart.
+    """
+    if rival.group == own.group:
+        return context & rival.near - own.near, context & own.near - rival.near
+    if not context & own.near <= rival.near:
+        return NOTHING, NOTHING
+    own_words = own.near | own.around
+    return context & rival.near - own_words or context & rival.around - own_words, NOTHING
 
 
 def _holds_most(rival: Place, context: frozenset[str], weights: Weights) -> bool:

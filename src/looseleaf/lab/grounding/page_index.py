@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
 from math import log
 
 from looseleaf.lab.grounding.mentions import Mention, any_same, mentions_in
 from looseleaf.models.extractive.words import stem, stems, tokens
 
 __all__ = ["PageIndex"]
+
+
+LEAST_PAGES = 5
+"""Pages that a document must have before a word can be common in it."""
+MOST_PAGES = 0.6
+"""Share of pages from which a word is common in a document."""
 
 
 class PageIndex:
@@ -50,6 +57,15 @@ class PageIndex:
     def pages_with(self, word: str) -> int:
         """On how many pages a stem stands."""
         return self._pages_with[word]
+
+    @cached_property
+    def common(self) -> frozenset[str]:
+        """Names on most pages of a document of some length, such as its company's: they point at nothing on a page."""
+        if self.page_count < LEAST_PAGES:
+            return frozenset()
+        least = MOST_PAGES * self.page_count
+        often = (word for word, pages in self._pages_with.items() if pages >= least and word.isalpha())
+        return frozenset(word for word in often if not self.lower_case(word))
 
     def rarity(self, word: str) -> float:
         """How telling a stem is of a page: 1 on one page, near 0 on every page; 0 if the document lacks it."""

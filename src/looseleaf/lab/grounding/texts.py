@@ -50,15 +50,16 @@ def _joined(text: str) -> str:
 
 
 def check_dates(claims: Claims, page: str) -> Iterator[ClaimVerdict]:
-    """Whole dates must stand on the page; one that differs in its year only is contradicted."""
-    there = {date for _, date in dates_in(page)}
-    for written, date in sorted(dates_in(claims.text)):
-        if date in there:
-            yield ClaimVerdict(ClaimKind.NUMBER, written, Verdict.GROUNDED)
-        elif there:
-            near = [d for d in there if d[1:] == date[1:]]
+    """Dates must stand on the page; one that differs in its year only is contradicted."""
+    there = {found.date for found in dates_in(page)}
+    asked = {found.date for found in dates_in(claims.question)}
+    for found in sorted(dates_in(claims.text)):
+        if found.date.is_in(there):
+            yield ClaimVerdict(ClaimKind.NUMBER, found.text, Verdict.GROUNDED)
+        elif there and found.date not in asked:
+            near = any(date[1:] == found.date[1:] for date in there)
             verdict = Verdict.CONTRADICTED if near else Verdict.NOT_FOUND
-            yield ClaimVerdict(ClaimKind.NUMBER, written, verdict)
+            yield ClaimVerdict(ClaimKind.NUMBER, found.text, verdict)
 
 
 _REFERENCE = re.compile(r"\b(figure|fig|table|exhibit)\.?\s*(\d+(?:\.\d+)?)", re.IGNORECASE)
