@@ -25,6 +25,7 @@ from looseleaf.models.extractive.lookup import fact_candidates
 from looseleaf.models.extractive.measures import MEASURE_WORDS, measure_of
 from looseleaf.models.extractive.pool import Pool
 from looseleaf.models.extractive.query import Query, analyse
+from looseleaf.models.extractive.running import items_of
 from looseleaf.models.extractive.sentences import sentence_candidates
 from looseleaf.models.extractive.statements import bare_candidates, stated_candidates
 from looseleaf.models.extractive.structure import structure_candidates
@@ -93,8 +94,12 @@ _SEVERAL: Final = re.compile(r",\s|\band\b|;")
 
 def _single(found: Candidate) -> Candidate:
     """A candidate of one text counts less where a list is asked for."""
-    several = found.text.startswith("[") or (found.kind.startswith("keyed") and _SEVERAL.search(found.text))
-    return found if several else msgspec.structs.replace(found, score=found.score * SINGLE)
+    if found.text.startswith("["):
+        return found
+    if found.kind.startswith("keyed") and _SEVERAL.search(found.text):
+        items = items_of(found.text)
+        return msgspec.structs.replace(found, text=str(items), computed=True) if len(items) > 1 else found
+    return msgspec.structs.replace(found, score=found.score * SINGLE)
 
 
 def _direct(query: Query, passages: Sequence[Passage], *, findings: bool = False) -> list[Candidate]:

@@ -21,6 +21,8 @@ SHORT_VALUE: Final = 10
 """Words of an entry; a longer one is a text of its own."""
 FEW_WORDS: Final = 4
 """Words of a value that is a number with what belongs to it ("70-175 mm")."""
+QUOTED: Final = 0.8
+"""Score of a key that the question quotes."""
 HINT: Final = 0.15
 HINTS: Final = {
     Kind.DATE: stem_set("date dated"),
@@ -68,6 +70,8 @@ def key_score(pool: Pool, key: str, context: frozenset[str]) -> float:
     matched = pool.roots(stems)
     if not matched:
         return 0.0
+    if key.strip(" .:").lower() in {quote.lower() for quote in pool.query.quotes}:
+        return max(QUOTED, pool.coverage(stems, context))
     hinted = stems & HINTS.get(pool.query.kind, frozenset()) - matched
     precision = (len(matched) + len(hinted)) / len(stems)
     return (pool.coverage(stems, context) + HINT * bool(hinted)) * (0.5 + 0.5 * min(precision, 1.0))

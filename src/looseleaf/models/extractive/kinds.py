@@ -68,6 +68,7 @@ _KINDS: Final[tuple[tuple[Kind, re.Pattern[str]], ...]] = tuple(
             r"\b(?:what|which)(?: is| was)?(?: the)? (?:\w+ )?date\b|\bdates?\b|^when\b|\bdeadline\b|\bby when\b"
             r"|\bwhen (?:was|is|were|did|does|will)\b",
         ),
+        (Kind.DATE, r"\b(?:which|what) day\b(?! of the week)"),
         (Kind.TIME, r"\bwhat time\b|\bat which time\b"),
         (
             Kind.IDENTIFIER,

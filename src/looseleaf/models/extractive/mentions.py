@@ -59,6 +59,10 @@ _PLACE: Final = re.compile(
     re.IGNORECASE,
 )
 
+_NUMBERED_ITEM: Final = re.compile(
+    r"\b(?:bullet(?: points?)?|item|point|entry)s? (?:number |no\.? ?|#)?(\d{1,2})\b", re.IGNORECASE
+)
+
 
 def pages_of(text: str) -> tuple[int, ...]:
     """Physical pages that are named by number ("pages 3 to 5"), by place ("the second page") or as cover."""
@@ -125,6 +129,9 @@ def wanted_of(text: str) -> int:
 
 def ordinal_of(text: str) -> int:
     """Place in a list that is named ("the *second* objective"), -1 for the last, or 0."""
+    match = _NUMBERED_ITEM.search(text)
+    if match is not None:
+        return int(match[1])
     match = _PLACE.search(text)
     if match is None:
         return 0

@@ -160,6 +160,11 @@ class Pool:
         words = {token.lower() for token in tokens(text)}
         return bool(words) and not text.isdigit() and words <= self._asked_words
 
+    def quoted_in(self, text: str) -> bool:
+        """Whether a text holds a phrase that the question quotes."""
+        lowered = text.lower()
+        return any(quote.lower() in lowered for quote in self.query.quotes)
+
     def header_bonus(self, header: str) -> float:
         """More for a header that the question quotes in full, less for one that negates what the question does not."""
         words = {token.lower() for token in tokens(header)}

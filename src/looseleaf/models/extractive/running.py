@@ -12,7 +12,7 @@ from looseleaf.models.extractive.pool import Pool
 from looseleaf.models.extractive.table import read_tables
 from looseleaf.models.extractive.words import stem_set
 
-__all__ = ["inline", "labels", "subsections"]
+__all__ = ["inline", "items_of", "labels", "subsections"]
 
 INLINE: Final = 0.85
 """Factor for items inside a sentence, which are easily clauses."""
@@ -73,7 +73,7 @@ def inline(pool: Pool, page: int, model: PageModel, sentence: Sentence) -> Itera
         return
     for start, end in _introductions(pool, sentence.text):
         before, after = sentence.text[:start], sentence.text[end:].strip().rstrip(".")
-        items = _items(after)
+        items = items_of(after)
         if len(items) >= 2 and sentence.whole and pool.coverage(stem_set(before)) > 0:
             share = pool.coverage(stem_set(before)) / max(coverage, 0.01)
             score = INLINE * coverage * (0.5 + 0.5 * min(share, 1.0)) * pool.page_factor(page)
@@ -90,7 +90,7 @@ def _introductions(pool: Pool, text: str) -> Iterator[tuple[int, int]]:
             yield match.start(), match.end()
 
 
-def _items(text: str) -> list[str]:
+def items_of(text: str) -> list[str]:
     """The parts of "A, B and C"; empty if they are clauses rather than items."""
     parts = [_COUNTED.sub("", part).strip(" .;:,") for part in _SEPARATOR.split(text)]
     parts = [part for part in parts if part]

@@ -25,6 +25,8 @@ PLAIN: Final = 0.9
 LEAST_PLAIN: Final = 0.45
 UNDER_HEADING: Final = 0.9
 """Factor for items that only their heading introduces."""
+QUOTED: Final = 0.75
+"""Coverage of an introduction that holds a phrase which the question quotes."""
 QUESTION_LIST: Final = 0.6
 QUESTIONS: Final = frozenset([stem("question"), stem("questions")])
 
@@ -56,6 +58,8 @@ def marked(pool: Pool, page: int, model: PageModel) -> Iterator[Listing]:
                 if pool.roots(stem_set(above))
                 else f"{model.heading(max(start - 1, 0))} {above}".strip()
             )
+            if pool.quoted_in(introduction):
+                coverage = max(coverage, QUOTED)
             yield Listing(
                 page, heads(items), introduction, MARKED * coverage * pool.page_factor(page), "marked"
             )

@@ -86,25 +86,27 @@ def _year_factor(pool: Pool, stems: frozenset[str], table: Table) -> float:
 def _reverse(pool: Pool, place: Place) -> Iterator[Candidate]:
     """The label of the one row that has a text the question names in another column ("which site is in Poland")."""
     table = place.table
-    if not _asks_label(pool.query.text) or len(table.rows) < 2 or table.chart:
+    counted = pool.query.kind is Kind.COUNT
+    if not (counted or _asks_label(pool.query.text)) or len(table.rows) < 2 or table.chart:
         return
     header = stem_set(table.header[0])
     for column in range(1, len(table.header)):
         hits = [row for row in table.rows if row.stems[column] and pool.knows_all(row.stems[column])]
         listed = pool.query.form.listed
-        if not hits or (len(hits) > 1 and not listed) or pool.roots(hits[0].stems[0]):
+        if not hits or (len(hits) > 1 and not (listed or counted)) or pool.roots(hits[0].stems[0]):
             continue
         stems = hits[0].stems[column] | header | stem_set(table.header[column])
         score = REVERSE * pool.coverage(stems, table.stems) * pool.page_factor(place.page)
         if score >= LEAST_COVERAGE:
             evidence = "; ".join(_evidence(table, row, column) for row in hits)
             text = str([row.label for row in hits]) if listed else hits[0].label
+            text = str(len(hits)) if counted else text
             yield Candidate(text, place.page, evidence, score, "reverse", computed=True)
 
 
 def _asks_label(text: str) -> bool:
     """Whether a thing is asked for rather than one of its values."""
-    return bool(re.match(r"(?:in |at |to )?(?:which|what|who)\b", text, re.IGNORECASE))
+    return bool(re.match(r"(?:in |at |to )?(?:which|what|who|list|name)\b", text, re.IGNORECASE))
 
 
 def _naming_column(pool: Pool, row: TableRow) -> int | None:

@@ -27,7 +27,9 @@ _GENERIC: Final = frozenset(
         presentation write answer format show shows shown mention mentioned appear appears include included provide
         list name names call called total number many type types kind kinds give state stated describe described use
         used refer according figure table chart section end ended survey people percentage percent proportion value
-        amount group groups category categories points time times date dates year years"""
+        amount group groups category categories points time times date dates year years bullet bullets field fields
+        entry entries entered box boxes row rows column columns letter highest lowest largest smallest biggest greatest
+        most least fewest maximum minimum top order"""
     )
 )
 _PAID: Final = re.compile(
