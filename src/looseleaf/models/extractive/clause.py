@@ -87,6 +87,8 @@ def _from_sentence(
     start, end, share = stretch
     before, after = sentence.text[:start], sentence.text[end:]
     text = _subject_text(before) if subject else _object_text(after)
+    if not subject and _is_inside_brackets(sentence.text[:end]):
+        return
     if not _is_phrase(text) or pool.knows_all(stem_set(text)):
         return
     score = (1.0 if sentence.whole else FRAGMENT) * coverage * (0.45 + 0.45 * share) * pool.page_factor(page)
@@ -95,6 +97,10 @@ def _from_sentence(
     if _is_definition(pool, before, after):
         score *= DEFINITION
     yield Candidate(text, page, sentence.text, score, "clause", computed=True)
+
+
+def _is_inside_brackets(before: str) -> bool:
+    return before.count("(") > before.count(")")
 
 
 def _is_phrase(text: str) -> bool:

@@ -7,18 +7,21 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from looseleaf.models.extractive.candidate import Candidate, Passage
-from looseleaf.models.extractive.kinds import Operation
+from looseleaf.models.extractive.conditions import condition_of
+from looseleaf.models.extractive.kinds import Kind, Operation
+from looseleaf.models.extractive.mentions import LIMIT
 from looseleaf.models.extractive.number import find_numbers, plain
-from looseleaf.models.extractive.operands import Operands, operands_of
+from looseleaf.models.extractive.operands import Operands, listed_phrases, operands_of
 from looseleaf.models.extractive.query import Query
 
-__all__ = ["Ask", "composed_candidates", "enumerated_candidates"]
+__all__ = ["Ask", "composed_candidates", "enumerated_candidates", "verdict_candidates"]
 
 Ask = Callable[[str], Candidate | None]
 """Asks one question alone; `None` where there is no answer at all."""
 COMPOSED: Final = 0.97
 """Factor for a number computed from several look-ups."""
 DECIMALS: Final = 2
+_AUXILIARY: Final = re.compile(r"^(?:is|are|was|were|did|does|do|has|have|had)\s+", re.IGNORECASE)
 _ANAPHOR: Final = re.compile(r"\b(?:it|they|he|she)\b", re.IGNORECASE)
 """What stands in a second question for the answer to the first."""
 _TWO_PARTS: Final = re.compile(
@@ -53,6 +56,20 @@ def enumerated_candidates(query: Query, ask: Ask) -> Iterator[Candidate]:
     yield _together(best, str([one.text for one in best]), min(one.score for one in best), "enumerated")
 
 
+def verdict_candidates(query: Query, ask: Ask) -> Iterator[Candidate]:
+    """For "was the … above 30": yes or no, by the number that is looked up."""
+    match = LIMIT.search(query.text)
+    condition = condition_of(query.text)
+    if query.kind is not Kind.YES_NO or match is None or condition is None:
+        return
+    subject = _AUXILIARY.sub("", query.text[: match.start()])
+    found = ask(f"What was {subject.strip()}?")
+    number = _number(found)
+    if found is not None and number is not None:
+        text = "Yes" if condition.holds(number, condition.limit) else "No"
+        yield Candidate(text, found.page, found.evidence, COMPOSED * found.score, "verdict", computed=True)
+
+
 def _resolved(text: str, before: list[Candidate]) -> str:
     """A question with the answer to the one before it in the place of "it"."""
     return _ANAPHOR.sub(lambda _: before[0].text, text) if before else text
@@ -70,6 +87,9 @@ def _single_questions(text: str) -> list[str]:
     match = _NOUNS.match(text)
     if match is not None:
         return [f"{match['ask']} the {match[side]}{match['rest']}" for side in ("left", "right")]
+    phrases = listed_phrases(text)
+    if phrases:
+        return [f"What is {phrase}?" for phrase in phrases]
     match = _PAIR.search(text)
     sides = [side for side in match.groups() if side is not None] if match else []
     return [text[: match.start()] + side + text[match.end() :] for side in sides] if match else []

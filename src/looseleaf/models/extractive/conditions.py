@@ -10,15 +10,16 @@ from typing import Final
 import msgspec
 
 from looseleaf.models.extractive.candidate import Candidate
+from looseleaf.models.extractive.continued import whole_tables
 from looseleaf.models.extractive.kinds import Kind
 from looseleaf.models.extractive.mentions import LIMIT
 from looseleaf.models.extractive.number import parse_number
 from looseleaf.models.extractive.pool import Pool
-from looseleaf.models.extractive.table import Table, TableRow, read_tables
+from looseleaf.models.extractive.table import Table, TableRow
 from looseleaf.models.extractive.tables import TOTALS
 from looseleaf.models.extractive.words import stem_set
 
-__all__ = ["condition_candidates"]
+__all__ = ["Condition", "condition_candidates", "condition_of"]
 
 MEETS: Final = 1.05
 """Factor for rows that meet the condition: the question says exactly which ones it wants."""
@@ -43,16 +44,15 @@ class Condition(msgspec.Struct, frozen=True):
 
 def condition_candidates(pool: Pool) -> Iterator[Candidate]:
     """The labels of the rows that meet the condition of the question, or their number."""
-    condition = _condition(pool.query.text)
+    condition = condition_of(pool.query.text)
     if condition is None:
         return
-    for passage in pool.passages:
-        for table in read_tables(passage.text):
-            if len(table.rows) >= LEAST_ROWS:
-                yield from _meeting(pool, passage.page, table, condition)
+    for page, table in whole_tables(pool.passages):
+        if len(table.rows) >= LEAST_ROWS:
+            yield from _meeting(pool, page, table, condition)
 
 
-def _condition(text: str) -> Condition | None:
+def condition_of(text: str) -> Condition | None:
     """The condition in a question, or `None`."""
     match = LIMIT.search(text)
     number = parse_number(match["number"].lstrip("$€£")) if match else None

@@ -13,7 +13,12 @@ from looseleaf.models.extractive.arithmetic import computed_candidates
 from looseleaf.models.extractive.candidate import Candidate, Passage
 from looseleaf.models.extractive.choice import choice_candidates
 from looseleaf.models.extractive.clause import clause_candidates
-from looseleaf.models.extractive.compound import Ask, composed_candidates, enumerated_candidates
+from looseleaf.models.extractive.compound import (
+    Ask,
+    composed_candidates,
+    enumerated_candidates,
+    verdict_candidates,
+)
 from looseleaf.models.extractive.conditions import condition_candidates
 from looseleaf.models.extractive.counting import count_candidates
 from looseleaf.models.extractive.expansion import expansion_candidates
@@ -80,7 +85,7 @@ def candidates(
     ask = _asking(passages)
     if query.form.listed:
         found = [*map(_single, found), *enumerated_candidates(query, ask)]
-    found += composed_candidates(query, ask)
+    found += [*composed_candidates(query, ask), *verdict_candidates(query, ask)]
     if page_count is not None and _asks_page_count(query):
         text = f"The document has {page_count} pages."
         found.append(

@@ -15,7 +15,7 @@ import msgspec
 
 from looseleaf.models.extractive.kinds import Operation
 
-__all__ = ["Operands", "operands_of"]
+__all__ = ["Operands", "listed_phrases", "operands_of"]
 
 _PREPOSITION: Final = r"(?:for|at|in|on|of|from|during)"
 _FROM: Final = re.compile(
@@ -38,6 +38,10 @@ _NAMED: Final[tuple[tuple[Operation, re.Pattern[str]], ...]] = (
     ),
     (Operation.SUM, re.compile(r"\b(?:sum|total) of (?P<listed>.+)$", re.IGNORECASE)),
     (Operation.AVERAGE, re.compile(r"\b(?:average|mean) (?:of )?(?P<listed>.+)$", re.IGNORECASE)),
+)
+_LIST: Final = re.compile(
+    r"^(?:[^,]+, )?(?:list|give|state|what (?:are|were)) (?P<listed>.+?)(?:,? in (?:this|that|the given) order)?$",
+    re.IGNORECASE,
 )
 _ROUNDING: Final = re.compile(
     r",? (?:to|rounded to) (?:\w+ )?(?:decimal|digit).*$|,? according to .*$", re.IGNORECASE
@@ -83,6 +87,13 @@ def operands_of(text: str) -> Iterator[Operands]:
             for sides in _split(_ROUNDING.sub("", match["listed"])):
                 yield Operands(operation, sides)
             return
+
+
+def listed_phrases(text: str) -> tuple[str, ...]:
+    """The phrases of "list P for A, for B and for C", each of which can be asked for alone."""
+    match = _LIST.match(text.rstrip(" ?."))
+    same = _SAME_PREPOSITION.match(match["listed"]) if match else None
+    return _same_preposition(same) if same is not None else ()
 
 
 def _completed(first: str, second: str) -> str:

@@ -7,6 +7,7 @@ from typing import Final
 
 from looseleaf.models.extractive.kinds import Kind
 from looseleaf.models.extractive.measures import measure_of
+from looseleaf.models.extractive.operands import operands_of
 from looseleaf.models.extractive.query import Query
 from looseleaf.models.extractive.statement_lines import STATEMENT_SEARCHES
 from looseleaf.models.extractive.structure import AUTHORS, TITLE
@@ -54,6 +55,8 @@ def _plan(query: Query, page_count: int, first_hits: tuple[int, ...]) -> Iterato
     if measure_of(query) is not None:
         yield from map(Action.search, STATEMENT_SEARCHES)
     yield Action.search(query.text)
+    for phrase in dict.fromkeys(phrase for one in operands_of(query.text) for phrase in one.phrases):
+        yield Action.search(phrase)
     labels = " ".join(f"{name} {number}" for name, number in query.labels)
     hint = HINTS.get(query.kind, "")
     if CONTENTS & set(query.terms):

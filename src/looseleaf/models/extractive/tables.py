@@ -10,6 +10,7 @@ import msgspec
 
 from looseleaf.models.extractive.candidate import Candidate
 from looseleaf.models.extractive.cells import YEAR
+from looseleaf.models.extractive.continued import whole_tables
 from looseleaf.models.extractive.kinds import Kind, Operation
 from looseleaf.models.extractive.pool import Pool
 from looseleaf.models.extractive.table import Table, TableRow, read_tables
@@ -41,13 +42,14 @@ def table_candidates(pool: Pool) -> Iterator[Candidate]:
     """Candidates of all table mechanisms."""
     for passage in pool.passages:
         for table in read_tables(passage.text):
-            place = Place(passage.page, table)
-            yield from _cells(pool, place)
-            yield from _reverse(pool, place)
-            if pool.query.operation in {Operation.MAXIMUM, Operation.MINIMUM}:
-                yield from _extremes(pool, place)
-            if _comparison(pool.query.text):
-                yield from _compared(pool, place)
+            yield from _cells(pool, Place(passage.page, table))
+    for page, table in whole_tables(pool.passages):
+        place = Place(page, table)
+        yield from _reverse(pool, place)
+        if pool.query.operation in {Operation.MAXIMUM, Operation.MINIMUM}:
+            yield from _extremes(pool, place)
+        if _comparison(pool.query.text):
+            yield from _compared(pool, place)
 
 
 def _cells(pool: Pool, place: Place) -> Iterator[Candidate]:

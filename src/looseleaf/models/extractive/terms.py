@@ -29,7 +29,7 @@ _GENERIC: Final = frozenset(
         used refer according figure table chart section end ended survey people percentage percent proportion value
         amount group groups category categories points time times date dates year years bullet bullets field fields
         entry entries entered box boxes row rows column columns letter highest lowest largest smallest biggest greatest
-        most least fewest maximum minimum top order"""
+        most least fewest top order"""
     )
 )
 _PAID: Final = re.compile(
