@@ -61,16 +61,22 @@ def text_of(*lines: OcrLine, layer: str = "") -> str:
 
 def test_two_columns_are_read_one_after_the_other() -> None:
     """Column tops are not aligned, a heading spans both, and a gap that both share cuts neither."""
-    left = [line(f"left {number}", 50, 100 + 24 * number + 40 * (number > 3), 200) for number in range(8)]
-    right = [line(f"right {number}", 400, 104 + 24 * number + 40 * (number > 3), 200) for number in range(8)]
+    left = [
+        line(f"the left column's line {number}", 50, 100 + 24 * number + 40 * (number > 3), 200)
+        for number in range(8)
+    ]
+    right = [
+        line(f"the right column's line {number}", 400, 104 + 24 * number + 40 * (number > 3), 200)
+        for number in range(8)
+    ]
     heading = line("a heading over both columns", 50, 40, 560)
     footer = line("a footer under both columns", 50, 400, 560)
     mixed = [footer, *[each for pair in zip(right, left, strict=True) for each in pair], heading]
-    order = [" ".join(word.text for word in each.words) for each in reading_order(mixed)]
+    order = [" ".join(word.text for word in each.words) for row in reading_order(mixed) for each in row]
     assert order == [
         "a heading over both columns",
-        *(f"left {number}" for number in range(8)),
-        *(f"right {number}" for number in range(8)),
+        *(f"the left column's line {number}" for number in range(8)),
+        *(f"the right column's line {number}" for number in range(8)),
         "a footer under both columns",
     ]
 
@@ -84,6 +90,24 @@ def test_rows_of_a_table_are_joined() -> None:
         for column, cell in enumerate(cells)
     ]
     assert text_of(*lines) == "Item\t2022\t2023\nCoal\t1,204\t998\nWind\t310\t455"
+
+
+def test_long_labels_and_a_heading_over_the_numbers_keep_the_rows(tmp_path: Path) -> None:
+    """The heading stands over the numbers only, a label is a sentence long, and dots lead from label to number."""
+    rows = (
+        ("Net income of the year", "9.1"),
+        ("Shares used to compute the basic income per share..", "507,164"),
+    )
+    lines = [line("In thousands", 600, 40), line("2023", 640, 70)]
+    for number, (label, value) in enumerate((*rows, ("Total . .", "(64,184)"))):
+        lines += [line(label, 50, 100 + 30 * number), line(value, 640, 101 + 30 * number)]
+    assert text_of(*lines).splitlines() == [
+        "In thousands",
+        "2023",
+        "Net income of the year\t9.1",
+        "Shares used to compute the basic income per share\t507,164",
+        "Total\t(64,184)",
+    ]
 
 
 def test_wide_gap_within_a_line_ends_a_cell() -> None:

@@ -28,6 +28,13 @@ _PACKAGES = ("rapidocr", "onnxruntime")
 _FONT_SHARE = 0.8
 """Font height in the height of a line's box, which has a margin around the ink."""
 
+_DOTS = re.compile(r"[.…·]+")
+_LEADER = re.compile(r"(?<=[^.…])(?:\.{2}|\.{4,}|…+)$")
+"""Two dots or more than three at the end of a line; three end a sentence that breaks off."""
+
+_LEADER_TO_CELL = re.compile(r"(?<=[^.…])[.…]+$")
+"""Any number of dots at the end of a cell that others follow."""
+
 _HYPHENATED = re.compile(r"[^\W\d_]{2}-$")
 
 
@@ -72,12 +79,29 @@ def with_ocr(page: PageFacts, read: OcrPage) -> PageFacts:
 def _lines(lines: Iterable[OcrLine], page_height: float) -> Iterator[list[Word]]:
     """Lines in the order of reading, with a mark where a word goes on in the next line."""
     ordered = reading_order(list(lines))
-    for line, following in zip_longest(ordered, ordered[1:]):
-        words = [_word(word, line, page_height) for word in line.words]
+    for row, following in zip_longest(ordered, ordered[1:]):
+        words = [
+            _word(word, line, page_height)
+            for number, line in enumerate(row, start=1)
+            for word in _without_leader(line, _LEADER if number == len(row) else _LEADER_TO_CELL)
+        ]
+        if not words:
+            continue
         last = words[-1].text
-        if following and _HYPHENATED.search(last) and following.words[0].text[:1].islower():
+        goes_on = following is not None and following[0].words[0].text[:1].islower()
+        if goes_on and _HYPHENATED.search(last):
             words[-1] = words[-1]._replace(text=last[:-1] + DIVIDED)
         yield words
+
+
+def _without_leader(line: OcrLine, leader: re.Pattern[str]) -> Iterator[OcrWord]:
+    """The words of a line without the dots that lead from it to its numbers, of which OCR sees some."""
+    words = list(line.words)
+    while words and _DOTS.fullmatch(words[-1].text):
+        words.pop()
+    for index, word in enumerate(words, start=1):
+        text = leader.sub("", word.text) if index == len(words) else word.text
+        yield word if text == word.text else OcrWord(text, word.start, word.end)
 
 
 def _word(word: OcrWord, line: OcrLine, page_height: float) -> Word:

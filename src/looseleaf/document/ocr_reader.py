@@ -27,7 +27,7 @@ __all__ = ["OcrReader", "Progress"]
 OCR_VERSION = 2
 """Version of what is given to the engine and kept of it; raise it, and pages are read anew."""
 
-LAYOUT_VERSION = 1
+LAYOUT_VERSION = 2
 """Version of how lines become text; raise it when the text of a page may change, and it is laid out anew."""
 
 _GIVEN_UP = "was not read by OCR, as too many pages before it exceeded its limits"
