@@ -9,7 +9,7 @@ import msgspec
 from looseleaf.lab.anytime import Anytime, anytime
 from looseleaf.lab.intervention import Intervention, intervention
 from looseleaf.lab.ledgers import chosen_ledgers
-from looseleaf.lab.records import ScoredRun
+from looseleaf.lab.records import INTERVENTION, ScoredRun
 from looseleaf.lab.robustness import Agreement, agreements
 from looseleaf.metrics import MetricTable, Row
 from looseleaf.metrics.navigation import page_recall
@@ -83,15 +83,24 @@ def extras_of(run: Run, score_id: str, reading_id: str | None, threshold: str) -
     scored = ScoredRun(run, score_id)
     rows = scored.rows(reading_id, threshold=threshold)
     readers = sorted(name for name in run.sidecars("readings") if scored.scores("memory", name))
+    answer_id = _answer_id(run, score_id)
     return Extras(
         navigation=_sorted(evaluate_by(rows, _recall_label, SHOWN), RECALL_ORDER),
         pages_opened=_sorted(evaluate_by(rows, _pages_label, SHOWN), PAGE_ORDER),
         training=_training(rows),
         spending=_spending(run, rows),
         anytime=None if reading_id is None else anytime(scored, reading_id, threshold),
-        intervention=None if reading_id is None else intervention(scored, reading_id, threshold),
+        intervention=None
+        if reading_id is None
+        else intervention(scored, reading_id, threshold, answer_id, answer_id or ""),
         agreements=agreements(scored, readers, threshold) if len(readers) > 1 else [],
     )
+
+
+def _answer_id(run: Run, score_id: str) -> str | None:
+    """The last ledger of final answers that were given anew under other memories."""
+    found = [row.reading_id for row in run.scores(score_id).read() if row.target == INTERVENTION]
+    return found[-1] if found else None
 
 
 def _sorted(tables: Iterable[MetricTable], order: Sequence[str]) -> list[MetricTable]:

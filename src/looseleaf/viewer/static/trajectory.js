@@ -100,7 +100,7 @@ function finding(run, item, each, turn) {
     marks.length ? el("div", {}, marks) : null,
     claims.length
       ? el("ul", { class: "claims" }, claims.map((claim) =>
-          el("li", { class: VERDICT[claim.verdict] || "" }, `${claim.kind}: ${claim.text} — ${claim.verdict}${claim.found ? ` (${claim.found})` : ""}`)))
+          el("li", { class: VERDICT[claim.verdict] || "" }, `${claim.text === each.text ? "all of it" : `${claim.kind}: ${claim.text}`} — ${claim.verdict}${claim.found ? ` (${claim.found})` : ""}`)))
       : null,
   );
 }
@@ -253,7 +253,7 @@ export async function trajectoryPage(state, run, second, third, query) {
     else if (event.key === "p") go(near.before);
     else if (event.key === "u") location.hash = link([run.name]);
   };
-  return { node, keys, title: item.question.text || id, shown: () => third !== undefined && document.getElementById(`step-${index}`)?.scrollIntoView({ block: "center" }) };
+  return { node, keys, title: item.question.text || id, shown: () => third !== undefined && document.getElementById(`step-${index}`)?.scrollIntoView({ block: "nearest" }) };
 }
 
 function crumbs(state, run, near, query, id, go) {
