@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import http.client
 import json
+import re
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,6 +22,7 @@ from looseleaf.lab.grounding.record import ClaimKind, ClaimVerdict, Verdict
 from looseleaf.lab.human_audit import draw_sample
 from looseleaf.lab.human_audit_file import read_labels, write_sample
 from looseleaf.runstore import Ledger, Run, ScoreRow
+from looseleaf.viewer.pages import PageSource
 from viewer_runs import READER, SCORES, make_run, served, trajectory
 
 pytest.importorskip("starlette", reason="the viewer is an extra: pip install 'looseleaf[view]'")
@@ -220,7 +225,6 @@ def test_only_loopback_is_listened_on() -> None:
     taken = listen(0)
     try:
         assert taken.getsockname()[0] == HOST == "127.0.0.1"
-        taken.listen()
         with pytest.raises(ConfigError, match="choose another --port"):
             listen(taken.getsockname()[1])
     finally:
@@ -342,3 +346,55 @@ def test_a_document_that_is_missing(tmp_path: Path) -> None:
     found = first(run, tmp_path, f"/api/runs/run/page?id={KEY}&page=1")
     assert "report.pdf" in found["error"] or "document" in found["error"]
     assert first(run, tmp_path, f"/api/runs/run/trajectory?id={KEY}")["trajectory"]["answer"] == "7"
+
+
+# -- the command -------------------------------------------------------------------------------------------------------
+
+
+def test_the_command_serves_until_it_is_interrupted(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "run", 3)
+    command = [sys.executable, "-m", "looseleaf", "view", str(run.path), "--port", "0", "--no-browser"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            line = process.stdout.readline()
+            address = re.search(r"http://127\.0\.0\.1:\d+", line)
+            assert address is not None, line
+            assert [each["name"] for each in ask(address[0], "/api/runs").json] == ["run"]
+            process.send_signal(signal.SIGINT)
+            _, said = process.communicate(timeout=30)
+        finally:
+            process.kill()
+    assert said == ""
+    assert process.returncode == 130
+
+
+def test_the_command_without_its_extra_says_what_to_install(
+    cli: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    done = cli("view", tmp_path)
+    assert (done.code, "pip install 'looseleaf[view]'" in done.err) == (2, True)
+
+
+def test_a_folder_that_is_no_run(cli: Any, tmp_path: Path) -> None:
+    done = cli("view", tmp_path, "--no-browser", "--port", 0)
+    assert (done.code, "There is no run in" in done.err) == (2, True)
+
+
+def test_data_that_has_moved_is_found_with_data(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "run", 3)
+    (tmp_path / "docs").rename(tmp_path / "moved")
+    with PageStore(tmp_path / "c") as store:
+        gone = PageSource(run.config, store)
+        assert gone.problem
+        there = PageSource(run.config, store, tmp_path / "moved")
+        assert there.problem == ""
+        question = run.questions()[0]
+        assert there.text(question, "", 2) == "The city of Oslo has 7 stations in use."
+
+
+def test_two_runs_of_one_name_are_told_apart(tmp_path: Path) -> None:
+    runs = [make_run(tmp_path / part / "run", 3) for part in "ab"]
+    with PageStore(tmp_path / "c") as store, served(runs, store) as address:
+        assert [each["name"] for each in ask(address, "/api/runs").json] == ["run", "run-2"]

@@ -28,6 +28,7 @@ def listen(port: int) -> socket.socket:
     found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         found.bind((HOST, port))
+        found.listen()  # from now on requests wait, so that a browser may be opened before the server runs
     except OSError as problem:
         found.close()
         raise ConfigError(
