@@ -16,7 +16,7 @@ from looseleaf.models.extractive.mentions import LIMIT
 from looseleaf.models.extractive.number import parse_number
 from looseleaf.models.extractive.pool import Pool
 from looseleaf.models.extractive.table import Table, TableRow
-from looseleaf.models.extractive.tables import TOTALS
+from looseleaf.models.extractive.tables import TOTALS, year_factor
 from looseleaf.models.extractive.words import stem_set
 
 __all__ = ["Condition", "condition_candidates", "condition_of"]
@@ -76,7 +76,9 @@ def _meeting(pool: Pool, page: int, table: Table, condition: Condition) -> Itera
         if not pool.roots(header) and len(table.header) > 2:
             continue
         met = [row for row in rows if _meets(row, column, condition)]
-        score = MEETS * _fit(pool, table, header, condition.rest) * pool.page_factor(page)
+        stems = header | stem_set(table.header[0])
+        score = MEETS * _fit(pool, table, stems, condition.rest) * pool.page_factor(page)
+        score *= pool.focus_factor(stems, table.stems) * year_factor(pool, stems, table)
         text = _answer(pool, met)
         if text and score >= LEAST_COVERAGE:
             evidence = "; ".join(f"{row.label}, {table.header[column]}: {row.cells[column]}" for row in met)
@@ -91,7 +93,7 @@ def _meets(row: TableRow, column: int, condition: Condition) -> bool:
 def _fit(pool: Pool, table: Table, header: frozenset[str], rest: frozenset[str]) -> float:
     """Share of the question's weight, the condition left out, that the table holds."""
     wanted = {root: weight for root, weight in pool.weights.items() if root in rest}
-    here = pool.roots(table.stems | header | stem_set(table.header[0]))
+    here = pool.roots(table.stems | header)
     return sum(weight for root, weight in wanted.items() if root in here) / (sum(wanted.values()) or 1.0)
 
 

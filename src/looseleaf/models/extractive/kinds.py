@@ -74,6 +74,7 @@ _KINDS: Final[tuple[tuple[Kind, re.Pattern[str]], ...]] = tuple(
             Kind.IDENTIFIER,
             r"\b(?:the|which|what) number (?:of|on) (?:the|this|that) [\w-]+(?<!s)(?= |\?|$)|\bwhich number\b",
         ),
+        (Kind.COUNT, r"\bhow much [a-z]{3,}s (?:did|do|does|has|have|are|were)\b"),
         (Kind.COUNT, r"\bhow many\b|(?<!by )\b(?:the|total) number of\b|\bhow \w+ (?:are|is) needed\b"),
         (
             Kind.MONEY,

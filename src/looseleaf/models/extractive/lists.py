@@ -82,7 +82,11 @@ def listings(pool: Pool) -> list[Listing]:
         found += labels(pool, passage.page, passage.text)
     suited = [
         msgspec.structs.replace(
-            listing, score=listing.score * _length_factor(pool, listing) * _focus_factor(pool, listing)
+            listing,
+            score=listing.score
+            * _length_factor(pool, listing)
+            * _focus_factor(pool, listing)
+            * pool.entity_factor(stem_set(f"{listing.introduction} {' '.join(listing.items)}")),
         )
         for listing in found
     ]

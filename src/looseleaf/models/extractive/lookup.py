@@ -57,6 +57,8 @@ def _kind_factor(pool: Pool, fact: Fact) -> float:
     kind = pool.query.kind
     if kind is Kind.PERCENT and abs(fact.number.value) > LARGEST_PERCENT:
         return 0.0
+    if kind is Kind.COUNT and fact.number.unit not in {"", "%"}:
+        return NOT_COUNTED
     if not fact.prose:
         return 1.0
     if kind is Kind.MONEY:

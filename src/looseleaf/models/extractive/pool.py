@@ -24,6 +24,8 @@ SMALL_POOL: Final = 4
 """With fewer passages, frequency says nothing and no weight is changed."""
 CONTEXT_SHARE: Final = 0.6
 """What a term counts that stands in the context (heading, caption) and not in the evidence itself."""
+TITLE_SHARE: Final = 0.85
+"""What a term counts that stands in the caption of the evidence's own table."""
 SHORTEST_MISSPELT: Final = 6
 LONG_WORD: Final = 9
 """Letters from which on two wrong ones are forgiven, otherwise one."""
@@ -142,14 +144,13 @@ class Pool:
         """The focus stems of the question in the pool's spelling."""
         return tuple(self.term(root) for root in self.query.focus)
 
-    def coverage(self, stems: Iterable[str], context: Iterable[str] = ()) -> float:
-        """Share of the question's weight that is in the evidence (full) or its context (half)."""
+    def coverage(self, stems: Iterable[str], context: Iterable[str] = (), title: Iterable[str] = ()) -> float:
+        """Share of the question's weight that is in the evidence, and, for less, in its title or its context."""
         here = self.roots(stems)
-        near = self.roots(context) - here
-        covered = sum(self.weights[root] for root in here) + CONTEXT_SHARE * sum(
-            self.weights[root] for root in near
-        )
-        return covered / self.total
+        titled = self.roots(title) - here
+        near = self.roots(context) - here - titled
+        shares = ((here, 1.0), (titled, TITLE_SHARE), (near, CONTEXT_SHARE))
+        return sum(share * sum(self.weights[root] for root in some) for some, share in shares) / self.total
 
     def roots(self, stems: Iterable[str]) -> set[str]:
         """The question terms among some stems, abbreviations and misspellings included."""
@@ -260,6 +261,10 @@ class Pool:
         share = len(wanted & here) / len(wanted) if wanted else 1.0
         factor = NO_FOCUS + (1.0 - NO_FOCUS) * share
         return factor if self._entities <= here else factor * NO_ENTITY
+
+    def entity_factor(self, stems: Iterable[str]) -> float:
+        """Less than 1 where evidence lacks a name that the question is about."""
+        return 1.0 if self._entities <= self.roots(stems) else NO_ENTITY
 
     def _named_entities(self) -> frozenset[str]:
         """Names of the question that the passages hold, the document's own subject left out."""

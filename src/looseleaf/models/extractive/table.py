@@ -41,6 +41,8 @@ LEAST_RAGGED: Final = 4
 """Columns from which on a row may lack its last cell."""
 TITLE_REACH: Final = 14
 """Lines above a table that say what it is about."""
+INTERRUPTION: Final = 2
+"""Lines from the last row of a table to the first row of its continuation behind a line that is no row."""
 CAPTION_REACH: Final = 3
 HEADING_REACH: Final = 12
 LONGEST_TITLE: Final = 60
@@ -71,6 +73,7 @@ class Table(msgspec.Struct, frozen=True):
         rows: the rows, in order.
         caption: the caption or heading nearest to it, or empty.
         stems: stems of header, caption and the lines above.
+        title: stems of the caption.
         chart: whether it was read off a chart.
     """
 
@@ -78,6 +81,7 @@ class Table(msgspec.Struct, frozen=True):
     rows: tuple[TableRow, ...]
     caption: str
     stems: frozenset[str]
+    title: frozenset[str] = frozenset()
     chart: bool = False
 
 
@@ -90,7 +94,7 @@ def read_tables(text: str) -> tuple[Table, ...]:
     while start < len(lines):
         block = _block(lines, start)
         if len(block) >= LEAST_ROWS:
-            tables.append(_table(lines, block))
+            tables.append(_table(lines, block, tables[-1] if tables else None))
         start = block[-1].line + 1 if len(block) >= LEAST_ROWS else start + 1
     return (*tables, *(_chart(lines, series) for series in read_series(lines)))
 
@@ -102,7 +106,7 @@ def _chart(lines: tuple[Line, ...], series: Series) -> Table:
     near = " ".join(line.text for line in around if len(line.text) < LONGEST_TITLE)
     pairs = zip(series.labels, series.values, strict=True)
     rows = tuple(_table_row((label, value), series.line) for label, value in pairs)
-    return Table(("", ""), rows, caption, stem_set(f"{caption} {near}"), chart=True)
+    return Table(("", ""), rows, caption, stem_set(f"{caption} {near}"), stem_set(caption), chart=True)
 
 
 def _table_row(cells: Sequence[str], line: int) -> TableRow:
@@ -172,12 +176,17 @@ def _fit(cells: list[str], first: tuple[str, ...]) -> list[str] | None:
     return None
 
 
-def _table(lines: tuple[Line, ...], rows: list[TableRow]) -> Table:
+def _table(lines: tuple[Line, ...], rows: list[TableRow], before: Table | None) -> Table:
     header = _header(lines, rows)
     rows, header = _split_labels(rows, header)
-    caption = _caption(lines, rows[0].line - 1, rows[-1].line)
+    goes_on = (
+        before is not None and before.header == header and rows[0].line - before.rows[-1].line <= INTERRUPTION
+    )
+    caption = (
+        before.caption if before is not None and goes_on else _caption(lines, rows[0].line - 1, rows[-1].line)
+    )
     words = " ".join((*header, caption, *_above(lines, rows[0].line)))
-    return Table(header, tuple(rows), caption, stem_set(words))
+    return Table(header, tuple(rows), caption, stem_set(words), stem_set(caption))
 
 
 def _header(lines: tuple[Line, ...], rows: list[TableRow]) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from looseleaf.models.extractive.pool import Pool
 from looseleaf.models.extractive.table import Table, TableRow, read_tables
 from looseleaf.models.extractive.words import stem_set
 
-__all__ = ["table_candidates"]
+__all__ = ["TOTALS", "table_candidates", "year_factor"]
 
 TOTALS: Final = frozenset(["total", "all", "sum", "averag", "overal", "subtot"])
 """Stems of rows that sum up others; they never win a comparison of rows."""
@@ -65,17 +65,17 @@ def _cells(pool: Pool, place: Place) -> Iterator[Candidate]:
         precision = len(pool.roots(row.stems[named])) / len(row.stems[named])
         score = (
             pool.page_factor(place.page)
-            * pool.coverage(stems, place.table.stems)
+            * pool.coverage(stems, place.table.stems, place.table.title)
             * (0.6 + 0.4 * precision)
             * header_fit
         )
-        score *= pool.focus_factor(stems, place.table.stems) * _year_factor(pool, stems, place.table)
+        score *= pool.focus_factor(stems, place.table.stems) * year_factor(pool, stems, place.table)
         if score >= LEAST_COVERAGE:
             evidence = _evidence(place.table, row, column, named)
             yield Candidate(row.cells[column], place.page, evidence, score, "cell")
 
 
-def _year_factor(pool: Pool, stems: frozenset[str], table: Table) -> float:
+def year_factor(pool: Pool, stems: frozenset[str], table: Table) -> float:
     """Less than 1 where row, column and caption are of another year than the question, or of none."""
     asked = {str(year) for year in pool.query.years}
     caption = stem_set(table.caption)
@@ -98,7 +98,7 @@ def _reverse(pool: Pool, place: Place) -> Iterator[Candidate]:
         if not hits or (len(hits) > 1 and not (listed or counted)) or pool.roots(hits[0].stems[0]):
             continue
         stems = hits[0].stems[column] | header | stem_set(table.header[column])
-        score = REVERSE * pool.coverage(stems, table.stems) * pool.page_factor(place.page)
+        score = REVERSE * pool.coverage(stems, table.stems, table.title) * pool.page_factor(place.page)
         if score >= LEAST_COVERAGE:
             evidence = "; ".join(_evidence(table, row, column) for row in hits)
             text = str([row.label for row in hits]) if listed else hits[0].label
@@ -134,7 +134,9 @@ def _asked_column(pool: Pool, table: Table, row: TableRow, named: int) -> tuple[
 def _suits(pool: Pool, row: TableRow, column: int) -> bool:
     """Whether the cell can answer this kind of question."""
     number = row.numbers[column]
-    if pool.query.kind in {Kind.COUNT, Kind.PERCENT, Kind.MONEY}:
+    if pool.query.kind is Kind.COUNT:
+        return number is not None and number.unit in {"", "%"}
+    if pool.query.kind in {Kind.PERCENT, Kind.MONEY}:
         return number is not None
     if pool.query.kind in {Kind.PERSON, Kind.PLACE, Kind.TITLE, Kind.COLOR}:
         return number is None
@@ -160,10 +162,11 @@ def _extremes(pool: Pool, place: Place) -> Iterator[Candidate]:
             continue
         best = _extreme_rows(pool, rows, column)
         score = (
-            pool.coverage(header | stem_set(table.header[0]), table.stems)
+            pool.coverage(header | stem_set(table.header[0]), table.stems, table.title)
             * pool.page_factor(place.page)
             * 1.05
         )
+        score *= year_factor(pool, header, table)
         if score >= LEAST_COVERAGE:
             texts = [row.cells[column] if _wants_value(pool, header) else row.label for row in best]
             evidence = "; ".join(_evidence(table, row, column) for row in best)

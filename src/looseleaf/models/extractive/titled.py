@@ -24,17 +24,25 @@ CHAPTERS: Final = frozenset(["chapter", "section", "part", "unit"])
 CONTENTS_TITLE: Final = 0.75
 _ENTRY: Final = re.compile(r"^(\d{1,2})\.?\s+(\S.*?)(?:\s*\.{3,}\s*|\t|\s{2,}|\s)(?:\d+|[ivx]+)$")
 
+_LETTER: Final = re.compile(
+    r"\b(?i:letter|labell?ed|marked|mark|position|number|component|part)(?i: as| with| by)? "
+    r"[\"'‘“(]?([A-Z]|\d{1,2})\b(?!\.\d)"
+)
+
 
 def titled_candidates(pool: Pool) -> Iterator[Candidate]:
     """Titles of numbered things and texts of codes that the question names."""
     titles = _asks_title(pool)
     codes = _codes(pool)
+    letter = _LETTER.search(pool.query.text)
     for page, model in pool.pages():
         for line in model.lines:
             if titles:
                 yield from _numbered_title(pool, page, model, line)
             if titles and model.contents:
                 yield from _contents_title(pool, page, line)
+            if letter is not None and ": " in line.text:
+                yield from _lettered(pool, page, model, line, letter[1])
             if codes and "\t" in line.text:
                 yield from _coded(pool, page, model, line, codes)
     if len(pool.query.labels) > 1 and pool.query.form.listed:
@@ -112,6 +120,15 @@ def _coded(pool: Pool, page: int, model: PageModel, line: Line, codes: frozenset
         value = f"{value} {following.text}"
     score = (CODE + 0.3 * pool.coverage(model.stems)) * pool.page_factor(page)
     yield Candidate(value, page, f"{first.strip()}: {value}", score, "keyed:code", computed=True)
+
+
+def _lettered(pool: Pool, page: int, model: PageModel, line: Line, letter: str) -> Iterator[Candidate]:
+    """The words behind a letter or number in the legend of a drawing ("C: threaded impeller")."""
+    for cell in line.text.split("\t"):
+        mark, _, value = cell.partition(": ")
+        if mark.strip() == letter and value:
+            score = (CODE + 0.3 * pool.coverage(model.stems)) * pool.page_factor(page)
+            yield Candidate(value.strip(), page, cell, score, "keyed:letter", computed=True)
 
 
 def _with_next_line(model: PageModel, line: Line, title: str) -> str:
