@@ -139,7 +139,12 @@ def test_from_the_list_to_a_page_the_memory_and_a_label(watched: Watched, world:
     page.get_by_role("button", name="+").click()
     assert page.locator("dialog img").bounding_box()["width"] > 1.3 * width
     page.get_by_role("button", name="Close").click()
-    assert page.locator("dialog").count() == 0
+    page.locator("dialog").wait_for(state="detached")
+
+    page.locator("[data-gold] .linkish").click()
+    page.get_by_role("dialog", name="Page 2").wait_for()
+    page.keyboard.press("Escape")
+    page.locator("dialog").wait_for(state="detached")
 
     page.get_by_role("link", name="one", exact=True).click()
     page.get_by_role("link", name=re.compile("^Label ")).click()

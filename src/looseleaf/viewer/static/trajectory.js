@@ -180,7 +180,8 @@ function column(run, item, titled, choose) {
   const shown = [...new Set(steps.flatMap((step) => step.observation?.shown || []))];
   const gold = item.question.gold_pages;
   const missed = (gold || []).filter((page) => !shown.includes(page));
-  const goldLine = gold === null ? "gold pages: not annotated" : gold.length ? `gold pages: ${gold.join(", ")}` : "no gold page";
+  const open = (page) => el("button", { type: "button", class: "linkish", onclick: () => openPage(run, item, page) }, page);
+  const goldLine = gold === null ? "gold pages: not annotated" : gold.length ? ["gold pages:", ...gold.map(open)] : "no gold page";
   const node = el(
     "div",
     { class: "column" },
@@ -190,7 +191,7 @@ function column(run, item, titled, choose) {
     el("div", { class: "split" },
       el("section", { "aria-label": "Steps" },
         titled ? null : el("h2", {}, "Steps"),
-        el("p", { class: "muted" }, goldLine, missed.length && record ? el("span", { class: "bad" }, ` · never shown: ${missed.join(", ")}`) : null),
+        el("p", { class: "muted", "data-gold": "" }, goldLine, missed.length && record ? el("span", { class: "bad" }, ` · never shown: ${missed.join(", ")}`) : null),
         steps.length
           ? el("ol", { class: "steps" }, steps.map((step, index) => stepCard(run, item, step, index, choose)))
           : el("p", { class: "muted" }, record ? "This trajectory has no steps." : "There is no trajectory of this question yet.")),
