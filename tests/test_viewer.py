@@ -13,8 +13,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
+import numpy as np
+import pypdfium2
 import pytest
 
+from fakes import pdf_bytes
 from looseleaf.document import PageStore
 from looseleaf.errors import ConfigError
 from looseleaf.lab.grounding.audit import GroundingRow
@@ -23,6 +26,7 @@ from looseleaf.lab.human_audit import draw_sample
 from looseleaf.lab.human_audit_file import read_labels, write_sample
 from looseleaf.runstore import Ledger, Run, ScoreRow
 from looseleaf.viewer.pages import PageSource
+from looseleaf.viewer.words import page_words
 from viewer_runs import READER, SCORES, make_run, served, trajectory
 
 pytest.importorskip("starlette", reason="the viewer is an extra: pip install 'looseleaf[view]'")
@@ -398,3 +402,36 @@ def test_two_runs_of_one_name_are_told_apart(tmp_path: Path) -> None:
     runs = [make_run(tmp_path / part / "run", 3) for part in "ab"]
     with PageStore(tmp_path / "c") as store, served(runs, store) as address:
         assert [each["name"] for each in ask(address, "/api/runs").json] == ["run", "run-2"]
+
+
+@pytest.mark.parametrize("turned", [0, 90, 180, 270])
+def test_marks_lie_on_the_drawn_words_however_the_page_is_turned(tmp_path: Path, turned: int) -> None:
+    """All ink of the drawn page is inside the words' places, and they cover little else."""
+    pdf = pypdfium2.PdfDocument(pdf_bytes("The city of Oslo has 7 stations in use."))
+    page = pdf[0]
+    page.set_rotation(turned)
+    page.set_cropbox(20, 30, 560, 800)
+    path = tmp_path / "turned.pdf"
+    pdf.save(path)
+    drawn = pypdfium2.PdfDocument(path)[0].render(scale=2).to_pil().convert("L")
+    ink = np.asarray(drawn) < 128
+    places = page_words(path, "", 1)
+    assert [word for word, *_ in places] == [
+        "The",
+        "city",
+        "of",
+        "Oslo",
+        "has",
+        "7",
+        "stations",
+        "in",
+        "use.",
+    ]
+    inside = np.zeros_like(ink)
+    height, width = ink.shape
+    for _, left, top, right, bottom in places:
+        inside[int(top * height) : int(bottom * height) + 1, int(left * width) : int(right * width) + 1] = (
+            True
+        )
+    assert ink[inside].sum() / ink.sum() > 0.97
+    assert inside.mean() < 0.02
