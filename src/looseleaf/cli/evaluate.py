@@ -373,7 +373,7 @@ def _score_and_report(stored: Run, config: ScoreConfig, outcome: RunOutcome | No
     print_report(out, built)
     _, markdown = write_report(stored, built)
     out.print(f"[dim]{_session_line(stored)}[/dim]")
-    out.print(f"Report: {markdown.with_suffix('.html')}, {markdown.name}", markup=False)
+    out.print(f"Report: {markdown}, report.html", markup=False)
     if scored.drift_faults:
         typer.echo(
             f"looseleaf: {scored.drift_faults} drift items got no reply; the same command asks again.",
