@@ -74,6 +74,7 @@ _KINDS: Final[tuple[tuple[Kind, re.Pattern[str]], ...]] = tuple(
             Kind.IDENTIFIER,
             r"\b(?:the|which|what) number (?:of|on) (?:the|this|that) [\w-]+(?<!s)(?= |\?|$)|\bwhich number\b",
         ),
+        (Kind.COUNT, r"^(?:[^?]*, )?(?:what|which) number of\b"),
         (Kind.COUNT, r"\bhow much [a-z]{3,}s (?:did|do|does|has|have|are|were)\b"),
         (Kind.COUNT, r"\bhow many\b|(?<!by )\b(?:the|total) number of\b|\bhow \w+ (?:are|is) needed\b"),
         (
@@ -91,7 +92,7 @@ _KINDS: Final[tuple[tuple[Kind, re.Pattern[str]], ...]] = tuple(
         (Kind.IDENTIFIER, r"\b(?:number(?! of\b)|no|id|code|model)\b\.?"),
         (
             Kind.PERSON,
-            r"^who\b|\bwho (?:is|was|are|were|did|wrote|signed)\b|\bwhose\b|\bauthors?\b|\b(?:which|what) (?:\w+ )?"
+            r"^who\b|\bwhom\b|\bwho (?:is|was|are|were|did|wrote|signed)\b|\bwhose\b|\bauthors?\b|\b(?:which|what) (?:\w+ )?"
             r"(?:officer|person|author|president|judge|director|manager|professor|artist|player)s?\b",
         ),
         (

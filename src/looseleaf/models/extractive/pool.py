@@ -36,7 +36,7 @@ PAGE_SHARE: Final = 0.25
 NEGATIONS: Final = frozenset(["no", "not", "never", "without"])
 HEADER_BONUS: Final = 0.1
 NO_FOCUS: Final = 0.65
-NO_ENTITY: Final = 0.75
+NO_ENTITY: Final = 0.65
 ENTITY: Final = 1.2
 """Weight from which on a name is one that evidence has to be about."""
 CAPTIONED: Final = frozenset(["figure", "table", "chart", "exhibit"])

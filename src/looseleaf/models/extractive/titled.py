@@ -29,6 +29,8 @@ _LETTER: Final = re.compile(
     r"[\"'‘“(]?([A-Z]|\d{1,2})\b(?!\.\d)"
 )
 
+_NUMBERED: Final = re.compile(r"\b(?:numbers?|no\.?|codes?|errors?|#) ?\d\b", re.IGNORECASE)
+
 
 def titled_candidates(pool: Pool) -> Iterator[Candidate]:
     """Titles of numbered things and texts of codes that the question names."""
@@ -105,7 +107,10 @@ def _titles(pool: Pool) -> Iterator[Candidate]:
 
 def _codes(pool: Pool) -> frozenset[str]:
     """Numbers and codes of the question that may stand first in a row."""
-    codes = {*pool.query.numbers, *(name for name in pool.query.names if any(c.isdigit() for c in name))}
+    numbers = {
+        number for number in pool.query.numbers if len(number) > 1 or _NUMBERED.search(pool.query.text)
+    }
+    codes = {*numbers, *(name for name in pool.query.names if any(c.isdigit() for c in name))}
     return frozenset(codes - set(map(str, pool.query.pages)))
 
 
