@@ -9,7 +9,7 @@ from functools import cached_property
 from looseleaf.lab.grounding.dates import dates_in
 from looseleaf.lab.grounding.mentions import Mention, codes_in, mentions_in
 from looseleaf.lab.grounding.places import parts_of
-from looseleaf.lab.grounding.units import Unit, units_in
+from looseleaf.lab.grounding.units import UNITS, Unit, units_in
 from looseleaf.lab.specificity import GENERIC_WORDS, without_references
 from looseleaf.models.extractive.words import STOPWORDS, stem, stem_set, stems, tokens
 
@@ -31,6 +31,7 @@ MONTHS_AND_DAYS = frozenset(
         *("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"),
     )
 )
+UNIT_WORDS = frozenset(UNITS)
 LONGEST_VALUE = 8
 """Words of what counts as a value behind a colon."""
 VERDICTS = frozenset({"yes", "no", "true", "false", "none", "not answerable"})
@@ -103,7 +104,11 @@ class Claims:
                 words, starts = words[1:], False
             while words and not words[0][0].isupper():
                 words = words[1:]
-            words = [word for word in words if word.lower() not in MONTHS_AND_DAYS and word not in codes]
+            words = [
+                word
+                for word in words
+                if word.lower() not in MONTHS_AND_DAYS and word not in codes | UNIT_WORDS
+            ]
             if words:
                 yield " ".join(words).rstrip("’'"), starts and len(words) == 1
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import lru_cache
-from math import floor, isclose, log10
+from math import floor, isclose, isfinite, log10
 
 import msgspec
 
@@ -121,14 +121,13 @@ LEAST_DIGITS = 3
 
 
 def _rounds(claim: Mention, claimed: float, found: float, hedged: bool) -> bool:
-    if not found or not claimed or isclose(claimed, found, rel_tol=SAME):
+    if not found or not claimed or not isfinite(claimed) or not isfinite(found):
         return False
     digits = _significant(claim)
     if digits < (1 if hedged else LEAST_DIGITS):
         return False
-    exponent = floor(log10(abs(found))) - digits + 1
-    unit = 10.0**exponent
-    return isclose(round(found / unit) * unit, claimed, rel_tol=1e-6)
+    unit = 10.0 ** (floor(log10(abs(found))) - digits + 1)
+    return unit > 0 and isclose(round(found / unit) * unit, claimed, rel_tol=1e-6)
 
 
 def _significant(claim: Mention) -> int:

@@ -30,7 +30,7 @@ class Place(msgspec.Struct, frozen=True):
         kind: where it stands.
         group: which table, from 1, or which sentence, from 0 downwards.
         near: stems of its row and column head, or of its sentence.
-        around: stems of caption and lines above, or of the neighbouring sentences and the heading.
+        around: stems of caption and lines above, or of the heading.
         units: units at the number or, for a cell, in the column head, the row label and the caption.
         reliable: whether `near` is what the number belongs to; chart labels are paired by guess.
         line: index of its line on the page.
@@ -171,10 +171,7 @@ def _sentences(model: PageModel, covered: set[int]) -> Iterator[Place]:
     for index, sentence in enumerate(sentences):
         if sentence.line in covered and not sentence.whole:
             continue
-        neighbours = [s.stems for s in sentences[max(0, index - 1) : index + 2] if s is not sentence]
-        heading = stem_set(model.heading(sentence.line))
-        around = frozenset().union(heading, *neighbours)
-        yield from _in_sentence(sentence, around, index)
+        yield from _in_sentence(sentence, stem_set(model.heading(sentence.line)), index)
 
 
 def _in_sentence(sentence: Sentence, around: frozenset[str], index: int) -> Iterator[Place]:
@@ -183,6 +180,8 @@ def _in_sentence(sentence: Sentence, around: frozenset[str], index: int) -> Iter
     parts = parts_of(text, mentions)
     for mention in mentions:
         part = next((piece for start, end, piece in parts if start <= mention.start < end), "")
+        if text.startswith(part):
+            part = part.partition(" ")[2]  # the capital of a sentence's first word says nothing
         behind = _behind(text, mention)
         yield Place(
             mention=mention,

@@ -13,6 +13,7 @@ from looseleaf.lab.grounding.claims import Claims
 from looseleaf.lab.grounding.dates import dates_in
 from looseleaf.lab.grounding.page_index import PageIndex
 from looseleaf.lab.grounding.record import ClaimKind, ClaimVerdict, Verdict
+from looseleaf.lab.grounding.units import UNITS
 from looseleaf.models.extractive.number import Number
 from looseleaf.models.extractive.page import read_page
 from looseleaf.models.extractive.table import Table, TableRow, read_tables
@@ -242,7 +243,11 @@ def check_words(claims: Claims, index: PageIndex, page: int) -> Iterator[ClaimVe
 def _lacking(value: str, index: PageIndex, page: int) -> str:
     """The words of a value that the page lacks; numbers and codes are checked by themselves."""
     words = [token for token in tokens(value) if token.lower() not in STOPWORDS and token.isalpha()]
-    missing = [word for word in words if stem(word) not in index.stems(page) and number_word(word) is None]
+    missing = [
+        word
+        for word in words
+        if stem(word) not in index.stems(page) and number_word(word) is None and word not in UNITS
+    ]
     return " ".join(missing)
 
 

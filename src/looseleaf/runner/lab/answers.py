@@ -24,6 +24,7 @@ from looseleaf.models.role_spec import CHAT_BACKENDS, RoleSpec
 from looseleaf.protocol import Protocol
 from looseleaf.question import Question
 from looseleaf.roles import Action, Policy
+from looseleaf.runner.closing import closing
 from looseleaf.runner.lab.config import LabConfig
 from looseleaf.runner.lab.documents import RunDocuments
 from looseleaf.runner.stage import StageProgress, work_off
@@ -112,7 +113,8 @@ async def answer_anew(
                 ReadingTask(s.trajectory.trajectory_id, s.question.question, s.memory, s.variant)
                 for s in swapped
             ]
-            rows = await stages.read_into(ledger, f"answerer {spec.name}", make_reader(spec), tasks)
+            async with closing(make_reader(spec)) as reader:
+                rows = await stages.read_into(ledger, f"answerer {spec.name}", reader, tasks)
         else:
             rows = await _replayed(run, spec, ledger, list(swapped), documents, progress)
     finally:
@@ -129,15 +131,16 @@ async def _replayed(
     progress: StageProgress | None,
 ) -> list[ReadingRow]:
     documents.require("--answerer replay")
-    policy = make_policy(spec)
     protocol = msgspec.convert(run.config["protocol"], Protocol)
     done = {row.key for row in ledger.read() if row.unscored is None}
     work = [one for one in swapped if one.key not in done]
+    async with closing(make_policy(spec)) as policy:
 
-    async def answer(one: Swapped) -> ReadingRow:
-        return await _answer(policy, protocol, one, documents)
+        async def answer(one: Swapped) -> ReadingRow:
+            return await _answer(policy, protocol, one, documents)
 
-    await work_off(f"answerer {spec.name}", work, answer, ledger, concurrency=CONCURRENCY, progress=progress)
+        name = f"answerer {spec.name}"
+        await work_off(name, work, answer, ledger, concurrency=CONCURRENCY, progress=progress)
     return last_rows(ledger.read())
 
 

@@ -18,6 +18,7 @@ from looseleaf.models.role_spec import RoleSpec
 from looseleaf.question import Question
 from looseleaf.roles import Reader
 from looseleaf.runner.answers import Response
+from looseleaf.runner.closing import closing
 from looseleaf.runner.lab.answers import Answers, Swapped, answer_anew, answerer_of
 from looseleaf.runner.lab.config import LabConfig
 from looseleaf.runner.lab.documents import RunDocuments
@@ -179,7 +180,8 @@ class _Lab:
                 if item.ran
                 for sample in range(self._config.samples)
             ]
-            found.append(await self._read(again, make_reader(again), tasks))
+            async with closing(make_reader(again)) as reader:
+                found.append(await self._read(again, reader, tasks))
         return tuple(found)
 
     async def _read_variants(

@@ -1,9 +1,12 @@
-"""Checking every finding of a run against its cited page, with the embedded check or a judge."""
+"""Checking every finding of a run against its cited page, with the embedded check or a judge.
+
+The embedded check takes documents one after the other, so that each is opened and indexed once.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from functools import partial
 from typing import NamedTuple
 
@@ -16,6 +19,8 @@ from looseleaf.lab.records import Item
 from looseleaf.memory import Finding
 from looseleaf.models.registry import make_judge
 from looseleaf.models.role_spec import RoleSpec
+from looseleaf.roles import Judge
+from looseleaf.runner.closing import closing
 from looseleaf.runner.lab.documents import RunDocuments
 from looseleaf.runner.stage import StageProgress, work_off
 from looseleaf.runstore import Ledger, Run, config_id
@@ -27,6 +32,9 @@ CHECK_VERSION = 1
 """Version of the embedded check; raised when a finding may get another verdict."""
 CONCURRENCY = 16
 """Judgements in flight."""
+
+
+Work = Callable[["_Case"], Awaitable[GroundingRow]]
 
 
 class Grounded(NamedTuple):
@@ -63,22 +71,24 @@ async def check_groundings(
     cases = [case for item in items for case in _cases(item) if case.key not in done]
     cases.sort(key=lambda case: case.item.question.doc_id)
     name = "text of the cited page, rules" if checker.backend == "embedded" else _judge_name(checker)
-    work = (
-        partial(_embedded, documents, _Indexes())
-        if checker.backend == "embedded"
-        else _judging(checker, documents)
-    )
     try:
-        await work_off("grounding", cases, work, ledger, concurrency=_at_once(checker), progress=progress)
+        if checker.backend == "embedded":
+            work: Work = partial(_embedded, documents, _Indexes())
+            await work_off("grounding", cases, work, ledger, concurrency=1, progress=progress)
+        else:
+            async with closing(_made(checker)) as judge:
+                work = partial(_judged, GroundingJudge(judge), documents)
+                await work_off("grounding", cases, work, ledger, concurrency=CONCURRENCY, progress=progress)
     finally:
         ledger.close()
     rows = {row.key: row for row in ledger.read()}
     return Grounded(grounding_id, name, sum(row.verdict is None for row in rows.values()))
 
 
-def _at_once(checker: RoleSpec) -> int:
-    """The embedded check takes documents one after the other, so that each is opened and indexed once."""
-    return 1 if checker.backend == "embedded" else CONCURRENCY
+def _made(checker: RoleSpec) -> Judge:
+    judge = make_judge(checker)
+    assert judge is not None
+    return judge
 
 
 def _cases(item: Item) -> Iterator[_Case]:
@@ -124,28 +134,17 @@ def _judge_name(checker: RoleSpec) -> str:
     return f"judge {checker.name}"
 
 
-class _judging:  # noqa: N801 - called like a function
-    """Work for `work_off`: one judgement a finding."""
-
-    def __init__(self, checker: RoleSpec, documents: RunDocuments) -> None:
-        judge = make_judge(checker)
-        assert judge is not None
-        self._judge = GroundingJudge(judge)
-        self._documents = documents
-
-    async def __call__(self, case: _Case) -> GroundingRow:
-        """The judge's verdict; a fault or a reply without one is unscored."""
-        try:
-            document = await asyncio.to_thread(self._documents.open, case.item.question, case.item.trajectory)
-            if not 1 <= case.finding.source_page <= document.page_count:
-                return _failed(
-                    case, Unscored.MISSING_DOCUMENT, f"there is no page {case.finding.source_page}"
-                )
-            grounding, reply, usage = await self._judge.check(case.finding, document)
-        except DocumentError as problem:
-            return _failed(case, Unscored.MISSING_DOCUMENT, str(problem))
-        except FaultError as problem:
-            return _failed(case, Unscored.JUDGE_FAULT, str(problem))
-        if grounding is None:
-            return _failed(case, Unscored.JUDGE_FAULT, f"The judge's reply holds no verdict: {reply[:200]}")
-        return GroundingRow.of(case.item.key, case.number, case.finding.source_page, grounding, usage)
+async def _judged(judge: GroundingJudge, documents: RunDocuments, case: _Case) -> GroundingRow:
+    """The judge's verdict; a fault or a reply without one is unscored."""
+    try:
+        document = await asyncio.to_thread(documents.open, case.item.question, case.item.trajectory)
+        if not 1 <= case.finding.source_page <= document.page_count:
+            return _failed(case, Unscored.MISSING_DOCUMENT, f"there is no page {case.finding.source_page}")
+        grounding, reply, usage = await judge.check(case.finding, document)
+    except DocumentError as problem:
+        return _failed(case, Unscored.MISSING_DOCUMENT, str(problem))
+    except FaultError as problem:
+        return _failed(case, Unscored.JUDGE_FAULT, str(problem))
+    if grounding is None:
+        return _failed(case, Unscored.JUDGE_FAULT, f"The judge's reply holds no verdict: {reply[:200]}")
+    return GroundingRow.of(case.item.key, case.number, case.finding.source_page, grounding, usage)

@@ -20,6 +20,7 @@ from looseleaf.protocol import PROTOCOLS
 from looseleaf.question import Question
 from looseleaf.retrieval import GoldPagesRetriever
 from looseleaf.roles import Policy, Usage
+from looseleaf.runner.closing import closing
 from looseleaf.runner.lab.documents import RunDocuments
 from looseleaf.runner.stage import StageProgress, work_off
 from looseleaf.runstore import Ledger, Run, config_id
@@ -114,15 +115,14 @@ async def write_improved(
     ledger = Ledger(run.path / "memories" / f"{ledger_id}.jsonl", MemoryRow)
     done = {row.key for row in ledger.read() if row.unscored is None}
     work = [q for q in questions if q.evidence_pages and q.question_id not in done]
-    policy = make_policy(writer)
-
-    async def write(question: Question) -> MemoryRow:
-        return await _written(policy, question, documents)
-
     try:
-        await work_off(
-            f"writer {writer.name}", work, write, ledger, concurrency=CONCURRENCY, progress=progress
-        )
+        async with closing(make_policy(writer)) as policy:
+
+            async def write(question: Question) -> MemoryRow:
+                return await _written(policy, question, documents)
+
+            name = f"writer {writer.name}"
+            await work_off(name, work, write, ledger, concurrency=CONCURRENCY, progress=progress)
     finally:
         ledger.close()
     return ledger_id, {row.key: row for row in ledger.read()}
