@@ -258,6 +258,8 @@ def test_the_hub_client_downloads_what_the_recipe_names(
 ) -> None:
     pytest.importorskip("huggingface_hub", reason="the extra [data] is not installed")
     monkeypatch.setenv("HF_HOME", str(tmp_path / "hf"))
+    # Read once, when the client is imported: whoever set it offline before does not mean this test's own server.
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
     data = tmp_path / "data"
     done = fetch("longdocurl", data, endpoint=hub)
     assert set(done.placed) == {
@@ -275,5 +277,7 @@ def test_a_hub_without_the_data_set_is_a_sentence(
 ) -> None:
     pytest.importorskip("huggingface_hub", reason="the extra [data] is not installed")
     monkeypatch.setenv("HF_HOME", str(tmp_path / "hf"))
+    # Read once, when the client is imported: whoever set it offline before does not mean this test's own server.
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
     with pytest.raises(DataError, match="the data set Lillianwei/Mdocagent-dataset cannot be downloaded"):
         fetch("fetatab", tmp_path / "data", endpoint=hub)
