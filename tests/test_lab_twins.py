@@ -29,7 +29,6 @@ def score_of(
         scored_run(path / "base", OLD, base, reader),
         scored_run(path / "changed", NEW, changed, reader),
         scored_run(path / "control", OLD, control, reader),
-        ">0",
     )
 
 
@@ -72,4 +71,4 @@ def test_runs_that_are_no_twins_are_refused(tmp_path: Path, agent_module: MakeMo
         ((base, (other[0], other[1].reading_ids[0]), base), "mini:0 differs"),
     ):
         with pytest.raises(RunError, match=why):
-            causal_score(*runs, ">0")
+            causal_score(*runs)

@@ -268,6 +268,8 @@ def _spec(text: str | None, base_url: str | None) -> RoleSpec | None:
 
     if text is None:
         return None
+    if text.endswith(".toml"):
+        return RoleSpec.from_file(Path(text))
     spec = RoleSpec.parse(text)
     return RoleSpec.parse(text, base_url=base_url) if spec.backend == "openai" else spec
 
@@ -300,7 +302,7 @@ def _twins(stored: Run, outcome: LabOutcome, folders: tuple[Path, Path], config:
                 raise ConfigError(f"{made.unscored} rows of {folder} are unscored; run the command again.")
             others.append((ScoredRun(twin, made.score_id), made.reading_ids[0]))
     base = ScoredRun(stored, outcome.score_id), outcome.reading_ids[0]
-    return causal_score(base, others[0], others[1], config.score.threshold)
+    return causal_score(base, others[0], others[1])
 
 
 def _report(stored: Run, outcome: LabOutcome, config: LabConfig, score: CausalScore | None) -> None:

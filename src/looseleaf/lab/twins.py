@@ -2,7 +2,8 @@
 
 D′ (`changed`) differs from D in one value that the answer follows from, D° (`control`) in one that it does not depend
 on. With M, M′ and M° written on each, CF = P[R(q, M′) = y′ | R(q, M) = y], stability = P[R(q, M°) = y | R(q, M) = y],
-score = CF + stability − 1. A policy that memorised y has CF 0, whatever its P_mmc.
+score = CF + stability − 1. A policy that memorised y has CF 0, whatever its P_mmc. A reading equals an answer only at
+the full score: y and y′ may differ in one letter or digit, and partial credit would take one for the other.
 """
 
 from __future__ import annotations
@@ -17,6 +18,10 @@ from looseleaf.lab.records import ScoredRun
 from looseleaf.metrics import UNDEFINED, UNSCORED, MetricValue, Ratio, Row
 
 __all__ = ["CausalScore", "causal_score"]
+
+
+EQUAL = "=1"
+"""Threshold at which a reading equals an answer."""
 
 
 class CausalScore(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,7 +54,7 @@ def causal_score(
     base: tuple[ScoredRun, str],
     changed: tuple[ScoredRun, str],
     control: tuple[ScoredRun, str],
-    threshold: str,
+    threshold: str = EQUAL,
 ) -> CausalScore:
     """The score from three stored runs, each with the ledger of its readings; row i is the same question in all.
 

@@ -11,9 +11,10 @@ from collections.abc import Iterable, Iterator
 
 from looseleaf.document import MIN_TEXT_CHARACTERS
 from looseleaf.lab.grounding.claims import Claims
+from looseleaf.lab.grounding.mentions import Mention
 from looseleaf.lab.grounding.numbers import check_number
 from looseleaf.lab.grounding.page_index import PageIndex
-from looseleaf.lab.grounding.places import places_on
+from looseleaf.lab.grounding.places import numbered_labels, places_on
 from looseleaf.lab.grounding.record import ClaimKind, ClaimVerdict, Grounding, Verdict
 from looseleaf.lab.grounding.texts import (
     check_cells,
@@ -71,6 +72,8 @@ def check_finding(finding: Finding, index: PageIndex, question: str = "") -> Gro
 def _checked(claims: Claims, index: PageIndex, page: int) -> Iterator[ClaimVerdict]:
     places = places_on(index.text(page))
     for number in claims.numbers:
+        if _in_label(claims, number, index.text(page)):
+            continue
         checked = check_number(claims, number, places, index.mentions(page), index.common)
         if checked is not None:
             yield checked
@@ -81,6 +84,15 @@ def _checked(claims: Claims, index: PageIndex, page: int) -> Iterator[ClaimVerdi
     yield from check_names(claims, index, page)
     yield from check_cells(claims, text)
     yield from check_words(claims, index, page)
+
+
+def _in_label(claims: Claims, number: Mention, page: str) -> bool:
+    """Whether a number is part of a row label or column head that the finding quotes."""
+    for label in numbered_labels(page):
+        start = claims.text.find(label)
+        if 0 <= start <= number.start < start + len(label):
+            return True
+    return False
 
 
 def _worst(verdicts: Iterable[Verdict]) -> Verdict:

@@ -16,7 +16,7 @@ from looseleaf.models.extractive.page import Line, PageModel, Sentence, read_pag
 from looseleaf.models.extractive.table import Table, TableRow, read_tables
 from looseleaf.models.extractive.words import STOPWORDS, stem, stem_set
 
-__all__ = ["Place", "PlaceKind", "labels_in", "parts_of", "places_on"]
+__all__ = ["Place", "PlaceKind", "labels_in", "numbered_labels", "parts_of", "places_on"]
 
 PlaceKind = str
 """`cell`, `sentence` or `line`: only places of one kind can stand for each other."""
@@ -65,6 +65,18 @@ def places_on(text: str) -> tuple[Place, ...]:
     )
     units = frozenset(units_in(text)).union(unit for place in found for unit in place.mention.units)
     return tuple(msgspec.structs.replace(place, page_units=units) for place in found)
+
+
+@lru_cache(maxsize=1024)
+def numbered_labels(text: str) -> tuple[str, ...]:
+    """Row labels and column heads of a page that hold digits, such as "Ages 18-29" or "Model (N = 1)"."""
+    found = {
+        label
+        for table in read_tables(text)
+        for label in (*table.header, *(row.label for row in table.rows if row.numbers[0] is None))
+        if any(map(str.isdigit, label)) and any(map(str.isalpha, label))
+    }
+    return tuple(sorted(found))
 
 
 # -- tables -------------------------------------------------------------------------------------------------------

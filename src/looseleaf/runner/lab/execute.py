@@ -13,7 +13,7 @@ from looseleaf.lab.question_only import QuestionOnlyReader
 from looseleaf.lab.records import INTERVENTION, Item, ScoredRun
 from looseleaf.lab.variants import Material, VariantKind, memories_of
 from looseleaf.memory import WorkingMemory
-from looseleaf.models.registry import make_reader
+from looseleaf.models.registry import make_judge, make_reader
 from looseleaf.models.role_spec import RoleSpec
 from looseleaf.question import Question
 from looseleaf.roles import Reader
@@ -92,6 +92,12 @@ def _check(run: Run, config: LabConfig, documents: RunDocuments) -> None:
         answerer_of(run, config)
     if config.answerer == "replay":
         documents.require("--answerer replay")
+    checker = config.grounding
+    if checker.backend == "embedded" and checker.argument:
+        raise ConfigError(f"There is no grounding check {checker.name!r}; use embedded, a judge, or none.")
+    if checker.backend not in ("embedded", "none"):
+        make_judge(checker)
+        documents.require("A grounding judge")
 
 
 class _Lab:
