@@ -66,8 +66,8 @@ def has_text_layer(page: PageFacts) -> bool:
 
 def with_ocr(page: PageFacts, read: OcrPage) -> PageFacts:
     """A page with what OCR has read on it: behind its text layer, or in place of one that is next to empty."""
-    lines = list(_lines(read.lines, page.height))
-    text = "\n".join([lay_out(lines), *chart_rows(lines)]).strip()
+    placed = ([_word(word, line, page.height) for word in line.words] for line in read.lines)
+    text = "\n".join([lay_out(_lines(read.lines, page.height)), *chart_rows(placed)]).strip()
     layered = has_text_layer(page)
     if not text:
         lost = read.problem and not layered and not page.problem

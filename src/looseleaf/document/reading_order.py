@@ -34,6 +34,12 @@ _SHORT_SHARE = 0.7
 _ALIGNED_SHARE = 0.6
 """Share of those short lines that must stand on a line of the first column."""
 
+_PROSE_WORDS = 4
+"""Words from which a line may be running text, as in `rows`."""
+
+_PROSE_SHARE = 0.3
+"""Share of those lines that go on in lower case from which a column is running text, beside a chart say."""
+
 _SAME_LINE = 0.3
 """How far the middles of two lines on one row may be apart, in line heights."""
 
@@ -50,7 +56,7 @@ def _ordered(lines: list[OcrLine], depth: int) -> list[list[OcrLine]]:
     gap = _COLUMN_GAP * _median_height(lines) if lines else 0.0
     parts = _columns(lines, gap)
     if len(parts) > 1 and _is_table(parts):
-        return [_from_left(row) for row in _rows(lines)]
+        return _table_rows(lines)
     if len(parts) == 1:
         parts = _bands(lines, gap)
     if len(parts) < 2 or depth > _MAX_DEPTH:
@@ -59,13 +65,27 @@ def _ordered(lines: list[OcrLine], depth: int) -> list[list[OcrLine]]:
 
 
 def _is_table(columns: list[list[OcrLine]]) -> bool:
-    """Whether what stands beside the first column are its cells."""
+    """Whether what stands beside the first column are its cells, and the first column is not running text."""
+    long = [line.words[0].text[0].islower() for line in columns[0] if len(line.words) >= _PROSE_WORDS]
+    if sum(long) > 1 and sum(long) >= _PROSE_SHARE * len(long):
+        return False
     beside = [line for column in columns[1:] for line in column]
     cells = [line for line in beside if _length(line) <= _CELL_CHARACTERS]
     if len(cells) < _SHORT_SHARE * len(beside) or min(len(cells), len(columns[0])) < 2:
         return False
     on_a_line = sum(any(_same_line(cell, line) for line in columns[0]) for cell in cells)
     return on_a_line >= _ALIGNED_SHARE * len(cells)
+
+
+def _table_rows(lines: list[OcrLine]) -> list[list[OcrLine]]:
+    """Lines by the rows of a table. A cell between two rows, of a heading in two lines say, is its own row."""
+    rows: list[list[OcrLine]] = []
+    for line in sorted(lines, key=lambda line: line.top + line.bottom):
+        if rows and _same_line(line, rows[-1][0]):
+            rows[-1].append(line)
+        else:
+            rows.append([line])
+    return [_from_left(row) for row in rows]
 
 
 def _length(line: OcrLine) -> int:
