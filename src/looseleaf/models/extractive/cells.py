@@ -100,10 +100,16 @@ def _by_kind(text: str) -> list[str]:
     return [" ".join(cell) for cell in cells]
 
 
+def _is_in_remark(cell: list[str]) -> bool:
+    """Whether a cell has an open bracket with words in it ("LSTM (Verne,")."""
+    opened = next((word for word in reversed(cell) if word.startswith("(")), "")
+    return opened[1:2].isalpha() and " ".join(cell).count("(") > " ".join(cell).count(")")
+
+
 def _starts_cell(cell: list[str], word: str) -> bool:
     """Whether a word starts the next cell: where words turn to numbers, numbers to words, or a capital follows."""
     last = cell[-1]
-    if last in CURRENCY or last in {"(", "to", "of", "x", "±"}:
+    if last in CURRENCY or last in {"(", "to", "of", "x", "±"} or _is_in_remark(cell):
         return False
     if word in CURRENCY:
         return True

@@ -122,6 +122,8 @@ def _value(operands: Operands, numbers: list[float]) -> float | None:
         return sum(numbers) / len(numbers)
     if len(numbers) != 2:
         return None
+    if operands.operation is Operation.RATIO:
+        return numbers[0] / numbers[1] if numbers[1] else None
     difference = abs(numbers[0] - numbers[1])
     if operands.operation is Operation.CHANGE:
         return difference / abs(numbers[0]) * 100.0 if numbers[0] else None

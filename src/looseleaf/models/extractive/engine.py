@@ -36,6 +36,7 @@ from looseleaf.models.extractive.statements import bare_candidates, stated_candi
 from looseleaf.models.extractive.structure import structure_candidates
 from looseleaf.models.extractive.tables import table_candidates
 from looseleaf.models.extractive.titled import titled_candidates
+from looseleaf.models.extractive.words import stem_set
 from looseleaf.models.extractive.writing import written
 
 __all__ = ["answer", "candidates"]
@@ -110,7 +111,7 @@ def _single(found: Candidate) -> Candidate:
 def _direct(query: Query, passages: Sequence[Passage], *, findings: bool = False) -> list[Candidate]:
     """Candidates for the question as it stands."""
     pool = Pool(query, passages)
-    known = MEASURE_WORDS if measure_of(query) is not None else frozenset()
+    known = MEASURE_WORDS if measure_of(query) is not None else stem_set(" ".join(query.options))
     names = [root for root in pool.missing_names() if root not in known]
     focus = [root for root in pool.missing_focus() if root not in known]
     factor = MISSING_NAME ** len(names) * MISSING_FOCUS ** len(focus)

@@ -58,6 +58,9 @@ _EITHER: Final = re.compile(
     r"(?:,|:|\bis it|\bmore|\bbetween)\s+(?:the\s+)?([^,:?]{1,40}?),?\s+or\s+(?:the\s+)?([^,?]{1,40})\?"
 )
 
+_NAMES: Final = re.compile(r"\b([A-Z][\w-]*(?: [a-z]+)?) or ([A-Z][\w-]*(?: [a-z]+)?)\?$")
+"""Two names at the end of a question ("… in Karst village or Tarn village?")."""
+
 
 def split_instructions(question: str) -> tuple[str, str]:
     """The question proper, and what follows it on how to write the answer."""
@@ -107,5 +110,5 @@ def options_of(text: str, told: str) -> tuple[str, ...]:
     quoted = quotes_of(told) if directed else ()
     if len(quoted) > 1:
         return quoted
-    match = _EITHER.search(text)
+    match = _EITHER.search(text) or _NAMES.search(text)
     return (match[1].strip(), match[2].strip()) if match else ()

@@ -16,6 +16,8 @@ __all__ = ["form_candidates"]
 
 FORM_LINES: Final = 3
 """Lines that the key of an entry may have."""
+FORM_PAGE: Final = 30
+"""Lines of a page up to which all of it is about the one thing that the form is for."""
 FORM: Final = 0.95
 APPOSITION: Final = 0.7
 
@@ -53,7 +55,10 @@ def _entry(pool: Pool, page: int, model: PageModel, key: str, below: Line) -> It
         return
     text = below.text.split("\t")[0].strip(" .")
     value = suited(pool, text.split(",")[0] if pool.query.kind is Kind.PERSON else text)
-    score = FORM * key_score(pool, key, stem_set(key) | stem_set(_section(model, below.index)))
+    context = stem_set(_section(model, below.index))
+    if len(model.lines) <= FORM_PAGE:
+        context |= model.stems
+    score = FORM * key_score(pool, key, context)
     if value and score >= LEAST_COVERAGE:
         yield Candidate(
             value, page, f"{key.rstrip(':')}: {below.text}", score * pool.page_factor(page), "keyed:form"

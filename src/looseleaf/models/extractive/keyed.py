@@ -19,6 +19,7 @@ LEAST_COVERAGE: Final = 0.3
 """Score of a key below which its value answers another question."""
 SHORT_VALUE: Final = 10
 """Words of an entry; a longer one is a text of its own."""
+MOST_MORE_LINES: Final = 3
 FEW_WORDS: Final = 4
 """Words of a value that is a number with what belongs to it ("70-175 mm")."""
 QUOTED: Final = 0.8
@@ -58,10 +59,22 @@ def _key_value(pool: Pool, page: int, model: PageModel, line: Line) -> Iterator[
     match = _KEY.match(line.text)
     if match is None or line.text.count("\t") > 1:
         return
-    score = key_score(pool, match["key"], stem_set(model.heading(line.index)) | line.stems)
-    value = suited(pool, match["value"].strip(" .–—-"))
+    context = stem_set(model.heading(line.index)) | line.stems
+    if ": " in line.text and "\t" not in line.text and pool.knows_all(stem_set(match["key"])):
+        context |= model.stems
+    score = key_score(pool, match["key"], context)
+    value = suited(pool, _whole_value(model, line, match["value"]).strip(" .–—-"))
     if value and score >= LEAST_COVERAGE:
         yield Candidate(value, page, line.text, score * pool.page_factor(page), "keyed")
+
+
+def _whole_value(model: PageModel, line: Line, value: str) -> str:
+    """A value with the lines that go on with it, where it ends in the middle of a list."""
+    for following in model.lines[line.index + 1 : line.index + 1 + MOST_MORE_LINES]:
+        if not value.endswith((",", " and")):
+            break
+        value = f"{value} {following.text}"
+    return value
 
 
 def key_score(pool: Pool, key: str, context: frozenset[str]) -> float:
@@ -87,7 +100,7 @@ def suited(pool: Pool, value: str) -> str:
     if kind is Kind.YES_NO:
         match = _YES_OR_NO.match(value)
         return match[1].lower() if match else ""
-    if kind in NUMERIC:
+    if kind in NUMERIC or kind is Kind.PAGE:
         number = _NUMBER.match(value)
         whole = kind is Kind.NUMBER and value[0].isdigit() and len(value.split()) <= FEW_WORDS
         return value if whole else (number[1].strip() if number else "")

@@ -6,7 +6,9 @@ import re
 from enum import StrEnum
 from typing import Final
 
-__all__ = ["NUMERIC", "Kind", "Operation", "kind_of", "operation_of"]
+from looseleaf.models.extractive.words import stem_set
+
+__all__ = ["KIND_WORDS", "NUMERIC", "Kind", "Operation", "kind_of", "operation_of"]
 
 
 class Kind(StrEnum):
@@ -92,7 +94,8 @@ _KINDS: Final[tuple[tuple[Kind, re.Pattern[str]], ...]] = tuple(
         (Kind.IDENTIFIER, r"\b(?:number(?! of\b)|no|id|code|model)\b\.?"),
         (
             Kind.PERSON,
-            r"^who\b|\bwhom\b|\bwho (?:is|was|are|were|did|wrote|signed)\b|\bwhose\b|\bauthors?\b|\b(?:which|what) (?:\w+ )?"
+            r"^who\b|\bwhom\b|\bwho (?:is|was|are|were|did|wrote|signed)\b|\bwhose\b|\bauthors?\b"
+            r"|\b(?:which|what) (?:\w+ )?"
             r"(?:officer|person|author|president|judge|director|manager|professor|artist|player)s?\b",
         ),
         (
@@ -103,6 +106,21 @@ _KINDS: Final[tuple[tuple[Kind, re.Pattern[str]], ...]] = tuple(
     )
 )
 """Wordings of each kind; the first that matches counts."""
+KIND_WORDS: Final = {
+    Kind.EMAIL: stem_set("e mail email address"),
+    Kind.URL: stem_set("url web website site address page link"),
+    Kind.PHONE: stem_set("phone telephone fax number hotline contact"),
+    Kind.COLOR: stem_set("color colour"),
+    Kind.PERCENT: stem_set("percent percentage proportion share"),
+    Kind.DATE: stem_set("date day deadline"),
+    Kind.YEAR: stem_set("year"),
+    Kind.MONTH: stem_set("month"),
+    Kind.TIME: stem_set("time"),
+    Kind.PAGE: stem_set("page slide number"),
+    Kind.TITLE: stem_set("title heading name"),
+    Kind.MONEY: stem_set("money"),
+}
+"""Words that only name the kind of answer: what answers need not hold them."""
 _YES_NO: Final = re.compile(
     r"^(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should)\b", re.IGNORECASE
 )
@@ -110,10 +128,11 @@ _YES_NO: Final = re.compile(
 
 def kind_of(text: str, options: tuple[str, ...]) -> Kind:
     """The kind that a question's wording shows; `options` are its alternatives, if it gives any."""
-    if {option.lower() for option in options} == {"yes", "no"} or _YES_NO.match(text):
-        return Kind.YES_NO
-    if options:
+    given = {option.lower() for option in options}
+    if given and not given & {"yes", "no", "not"}:
         return Kind.CHOICE
+    if given or _YES_NO.match(text):
+        return Kind.YES_NO
     return next((kind for kind, pattern in _KINDS if pattern.search(text)), Kind.TEXT)
 
 

@@ -103,4 +103,5 @@ def _length_factor(pool: Pool, listing: Listing) -> float:
 
 def _focus_factor(pool: Pool, listing: Listing) -> float:
     """Less than 1 where the introduction does not name the kind of thing asked for."""
-    return 1.0 if set(pool.focus) & stem_set(listing.introduction) or not pool.focus else NO_FOCUS
+    named = set(pool.focus) & stem_set(listing.introduction) or listing.kind == "subsections"
+    return 1.0 if named or not pool.focus else NO_FOCUS

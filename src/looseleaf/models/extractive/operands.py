@@ -39,6 +39,9 @@ _NAMED: Final[tuple[tuple[Operation, re.Pattern[str]], ...]] = (
     (Operation.SUM, re.compile(r"\b(?:sum|total) of (?P<listed>.+)$", re.IGNORECASE)),
     (Operation.AVERAGE, re.compile(r"\b(?:average|mean) (?:of )?(?P<listed>.+)$", re.IGNORECASE)),
 )
+_RATIO: Final = re.compile(
+    r"\bratio (?:of|between) (?:the )?(?P<first>.+?) (?:to|and) (?:the )?(?P<second>.+)$", re.IGNORECASE
+)
 _LIST: Final = re.compile(
     r"^(?:[^,]+, )?(?:list|give|state|what (?:are|were)) (?P<listed>.+?)(?:,? in (?:this|that|the given) order)?$",
     re.IGNORECASE,
@@ -80,6 +83,12 @@ def operands_of(text: str) -> Iterator[Operands]:
         joint = " " if re.match(_PREPOSITION, listed) else " for "
         for sides in _split(f"{match['shared']}{joint}{listed}"):
             yield Operands(Operation.DIFFERENCE, sides)
+        return
+    match = _RATIO.search(asked)
+    if match is not None:
+        tail = _TAIL.search(match["second"])
+        first = match["first"] + (match["second"][tail.start() :] if tail else "")
+        yield Operands(Operation.RATIO, (first, _ROUNDING.sub("", match["second"])))
         return
     for operation, pattern in _NAMED:
         match = pattern.search(asked)

@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 from looseleaf.models.extractive.form import Form, form_of, options_of, split_instructions
-from looseleaf.models.extractive.kinds import Kind, Operation, kind_of, operation_of
+from looseleaf.models.extractive.kinds import KIND_WORDS, Kind, Operation, kind_of, operation_of
 from looseleaf.models.extractive.mentions import (
     LIMIT,
     labels_of,
@@ -80,14 +80,18 @@ def analyse(question: str) -> Query:
     """Take a question apart; depends on the wording only."""
     text, told = split_instructions(_FISCAL.sub("", question))
     names, options, wanted = names_of(text), options_of(text, told), wanted_of(text)
+    form = form_of(question, text, told, wanted)
+    kind = kind_of(text, options)
+    if kind is Kind.TEXT and (form.scale != 1.0 or form.decimals is not None or form.integer):
+        kind = Kind.NUMBER
     return Query(
         raw=question,
         text=text,
-        kind=kind_of(text, options),
+        kind=kind,
         operation=operation_of(text),
-        form=form_of(question, text, told, wanted),
-        terms=terms_of(text, names),
-        focus=focus_of(text),
+        form=form,
+        terms=terms_of(text, names, KIND_WORDS.get(kind, frozenset())),
+        focus=tuple(root for root in focus_of(text) if root not in KIND_WORDS.get(kind, frozenset())),
         focus_is_name=bool(_NAMED_FOCUS.search(text)),
         names=names,
         quotes=quotes_of(text),

@@ -10,7 +10,7 @@ from looseleaf.models.extractive.listing import LEAST_COVERAGE, Listing
 from looseleaf.models.extractive.page import Line, PageModel, Sentence
 from looseleaf.models.extractive.pool import Pool
 from looseleaf.models.extractive.table import read_tables
-from looseleaf.models.extractive.words import stem_set
+from looseleaf.models.extractive.words import stem, stem_set
 
 __all__ = ["inline", "items_of", "labels", "subsections"]
 
@@ -26,6 +26,9 @@ _INTRODUCED: Final = re.compile(
 """Words that a list follows."""
 _LOOSELY: Final = re.compile(r"\b(?:is|was|were|between|by|of|for|as|have|has|on|with)\b")
 """Words that a list may follow, if they stand right after the thing asked for."""
+SUBSECTION: Final = stem("subsections")
+PRONOUNS: Final = frozenset(["we", "it", "they", "this", "these", "he", "she", "which", "who"])
+"""Words that start clauses, never items."""
 FOCUS_REACH: Final = 3
 """Words before a loose introduction in which the thing asked for must stand."""
 _SEPARATOR: Final = re.compile(r",\s+(?:and|or|as well as)\s+|;\s+(?:and\s+)?|,\s+|\s+and\s+(?=[^,;]*$)")
@@ -42,12 +45,18 @@ def subsections(pool: Pool, page: int, model: PageModel) -> Iterator[Listing]:
         if line.row is None and (match := _NUMBERING.match(line.text)) is not None
     ]
     for position, (line, match) in enumerate(numbered):
-        coverage = pool.coverage(line.stems)
+        coverage = pool.coverage(line.stems) * _asks_subsections(pool)
         if coverage < LEAST_COVERAGE or not pool.roots(line.stems):
             continue
         below = _children(match[1].rstrip("."), numbered[position + 1 :])
         if len(below) >= 2:
             yield Listing(page, tuple(below), line.text, coverage * pool.page_factor(page), "subsections")
+
+
+def _asks_subsections(pool: Pool) -> float:
+    """More than 1 where the question itself says that it asks for parts of a section."""
+    light = sum(weight for weight in pool.weights.values() if weight < 1.0)
+    return pool.total / max(pool.total - light, 1.0) if SUBSECTION in pool.weights else 1.0
 
 
 def _children(number: str, after: Sequence[tuple[Line, re.Match[str]]]) -> list[str]:
@@ -94,7 +103,7 @@ def items_of(text: str) -> list[str]:
     """The parts of "A, B and C"; empty if they are clauses rather than items."""
     parts = [_COUNTED.sub("", part).strip(" .;:,") for part in _SEPARATOR.split(text)]
     parts = [part for part in parts if part]
-    if any(len(part.split()) > LONGEST_ITEM for part in parts):
+    if any(len(part.split()) > LONGEST_ITEM or part.split()[0].lower() in PRONOUNS for part in parts):
         return []
     return [re.sub(r"^(?:and|or|the|a|an)\s+", "", part) for part in parts]
 

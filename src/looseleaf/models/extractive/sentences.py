@@ -68,6 +68,7 @@ PHRASE_BONUS: Final = 0.08
 MOST_PHRASES: Final = 3
 FRAGMENT: Final = 0.7
 """Factor for words that do not read as a sentence."""
+FIRST_WORD: Final = 0.6
 FRAGMENT_NUMBERS: Final = 0.15
 MOST_FRAGMENT_NUMBERS: Final = 2
 """Words with more numbers that do not read as a sentence are a chart or table, which others read."""
@@ -87,7 +88,7 @@ def sentence_candidates(pool: Pool) -> Iterator[Candidate]:
             coverage = pool.coverage(sentence.stems, context)
             if coverage >= LEAST_COVERAGE and pool.roots(sentence.stems):
                 yield from _several(pool, page, sentence, coverage)
-                yield from _from_sentence(pool, page, sentence, coverage)
+                yield from _from_sentence(pool, page, model, sentence, coverage)
 
 
 def _context(model: PageModel, position: int) -> frozenset[str]:
@@ -97,7 +98,9 @@ def _context(model: PageModel, position: int) -> frozenset[str]:
     return before | stem_set(model.heading(sentence.line))
 
 
-def _from_sentence(pool: Pool, page: int, sentence: Sentence, coverage: float) -> Iterator[Candidate]:
+def _from_sentence(
+    pool: Pool, page: int, model: PageModel, sentence: Sentence, coverage: float
+) -> Iterator[Candidate]:
     if pool.query.kind in NUMERIC and not sentence.whole and _is_tabular(sentence.text):
         return
     asked = pool.query.text.lower()
@@ -120,11 +123,20 @@ def _from_sentence(pool: Pool, page: int, sentence: Sentence, coverage: float) -
             * _owner_factor(pool, sentence.text, span)
             * _unit_factor(pool, sentence.text, span)
         )
+        if pool.query.kind is Kind.PERSON and _is_first_word(model, span):
+            score *= FIRST_WORD
         if pool.query.kind in _SHARES:
             score *= pool.focus_factor(stem_set(nearby(sentence.text, span.start, span.end)))
         if pool.query.operation in COMPUTED:
             score *= HALF_ANSWER
         yield Candidate(span.text, page, sentence.text, score, f"sentence:{pool.query.kind}")
+
+
+def _is_first_word(model: PageModel, span: Span) -> bool:
+    """Whether a name is one word that starts its sentence or a line: then it may be any word."""
+    if " " in span.text:
+        return False
+    return span.start == 0 or any(line.text.startswith(f"{span.text} ") for line in model.lines)
 
 
 def _is_tabular(text: str) -> bool:

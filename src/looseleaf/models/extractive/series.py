@@ -38,6 +38,11 @@ def read_series(lines: tuple[Line, ...]) -> list[Series]:
     found = []
     start = 0
     while start < len(lines):
+        end, series = _alternating(lines, start)
+        if series is not None:
+            found.append(series)
+            start = end
+            continue
         end = start
         while end < len(lines) and _is_values(lines[end].text):
             end += 1
@@ -46,6 +51,26 @@ def read_series(lines: tuple[Line, ...]) -> list[Series]:
             found += [series] if series is not None else []
         start = max(end, start + 1)
     return found
+
+
+def _alternating(lines: tuple[Line, ...], start: int) -> tuple[int, Series | None]:
+    """Labels and values line by line from `start` on ("Spring", "31%", "Summer", "42%"), and where they end."""
+    end = start
+    while end + 1 < len(lines) and _is_entry(lines[end]) and _is_single_value(lines[end + 1].text):
+        end += 2
+    if end - start < 2 * LEAST_VALUES or (start and _is_single_value(lines[start - 1].text)):
+        return start, None
+    labels = tuple(line.text for line in lines[start:end:2])
+    values = tuple(line.text for line in lines[start + 1 : end : 2])
+    return end, Series(labels, values, start, end - 1)
+
+
+def _is_entry(line: Line) -> bool:
+    return line.kind in {"text", "heading"} and line.row is None and _is_label(line.text)
+
+
+def _is_single_value(text: str) -> bool:
+    return parse_number(text) is not None and not _YEAR.fullmatch(text)
 
 
 def _is_values(text: str) -> bool:

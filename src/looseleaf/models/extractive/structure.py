@@ -20,6 +20,10 @@ SOLE_SPAN: Final = 0.7
 SAME_PAGE: Final = 0.9
 """Share of the best page's score from which on a page belongs to the list too."""
 FIRST_PAGE: Final = 1
+MOST_TITLE_LINES: Final = 3
+_AFFILIATION: Final = re.compile(
+    r"\b(?:university|institute|department|college|school|laborator(?:y|ies)|faculty)\b|@", re.IGNORECASE
+)
 OPENING_LINES: Final = 12
 LEAST_COVERAGE: Final = 0.35
 _RARE: Final = frozenset({Kind.EMAIL, Kind.PHONE, Kind.URL})
@@ -150,7 +154,8 @@ def _title(page: int, model: PageModel) -> Iterator[Candidate]:
     for line in lines:
         if taken and (
             line.text[-1] in ".:,"
-            or len(taken) >= 3
+            or len(taken) >= MOST_TITLE_LINES
+            or _names_people(line.text)
             or (line.kind != "heading" and not _continues(taken[-1]))
         ):
             break
@@ -159,6 +164,11 @@ def _title(page: int, model: PageModel) -> Iterator[Candidate]:
         yield Candidate(
             " ".join(taken), page, f"Title: {' '.join(taken)}", 0.7, "structure:title", computed=True
         )
+
+
+def _names_people(text: str) -> bool:
+    """Whether a line is one of authors or of where they are from."""
+    return bool(_person_names(text)) or bool(_AFFILIATION.search(text))
 
 
 def _continues(text: str) -> bool:

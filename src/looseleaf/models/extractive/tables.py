@@ -54,6 +54,8 @@ def table_candidates(pool: Pool) -> Iterator[Candidate]:
 
 def _cells(pool: Pool, place: Place) -> Iterator[Candidate]:
     """The cell where a row and a column that the question names cross."""
+    if pool.query.operation in {Operation.MAXIMUM, Operation.MINIMUM} and _asks_label(pool.query.text):
+        return
     for row in place.table.rows:
         named = _naming_column(pool, row)
         if named is None:
@@ -95,6 +97,7 @@ def _reverse(pool: Pool, place: Place) -> Iterator[Candidate]:
     for column in range(1, len(table.header)):
         hits = [row for row in table.rows if row.stems[column] and pool.knows_all(row.stems[column])]
         listed = pool.query.form.listed
+        hits = [row for row in hits if any(letter.isalpha() for letter in row.label)]
         if not hits or (len(hits) > 1 and not (listed or counted)) or pool.roots(hits[0].stems[0]):
             continue
         stems = hits[0].stems[column] | header | stem_set(table.header[column])

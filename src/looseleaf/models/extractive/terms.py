@@ -29,7 +29,8 @@ _GENERIC: Final = frozenset(
         used refer according figure table chart section end ended survey people percentage percent proportion value
         amount group groups category categories points time times date dates year years bullet bullets field fields
         entry entries entered box boxes row rows column columns letter highest lowest largest smallest biggest greatest
-        most least fewest top order"""
+        most least fewest top order subsection subsections part parts
+        thing things component components"""
     )
 )
 _PAID: Final = re.compile(
@@ -81,13 +82,17 @@ _FOCUS_END: Final = frozenset(
     )
 )
 
+_DETERMINERS: Final = frozenset(["the", "a", "an", "its", "their", "this", "these"])
+"""Words that follow a verb, never the last noun of a phrase."""
 
-def terms_of(text: str, names: tuple[str, ...]) -> dict[str, float]:
+
+def terms_of(text: str, names: tuple[str, ...], kind_words: frozenset[str] = frozenset()) -> dict[str, float]:
     """Stems of the content words with their weights, in order of appearance.
 
     Args:
         text: the question proper.
         names: its names, as written.
+        kind_words: stems that only say which kind of answer is asked for.
     """
     light = _light_words(text)
     companies = stem_set(" ".join(match[0] for match in _COMPANY.finditer(text)))
@@ -98,6 +103,7 @@ def terms_of(text: str, names: tuple[str, ...]) -> dict[str, float]:
             continue
         root = stem(token)
         weight = light.get(token.lower()) or _weight(token, root, root in companies, root in named)
+        weight = min(weight, GENERIC_WEIGHT) if root in kind_words and token.islower() else weight
         weights[root] = max(weight, weights.get(root, 0.0))
     return weights
 
@@ -128,8 +134,9 @@ def focus_of(text: str) -> tuple[str, ...]:
     """Stems of the noun phrase after the question word ("which *officer* …", "what percentage of *women* …")."""
     match = _SHARE_OF.search(text) or _FOCUS.search(text)
     words: list[str] = []
-    for token in tokens(match[1]) if match else ():
-        if token.lower() in _FOCUS_END and words:
+    found = tokens(match[1]) if match else []
+    for token, following in zip(found, [*found, ""][1:], strict=True):
+        if words and (token.lower() in _FOCUS_END or following.lower() in _DETERMINERS):
             break
         if token.lower() not in STOPWORDS:
             words.append(stem(token))

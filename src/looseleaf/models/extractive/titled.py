@@ -53,7 +53,7 @@ def titled_candidates(pool: Pool) -> Iterator[Candidate]:
 
 def _asks_title(pool: Pool) -> bool:
     """Whether the title of a numbered thing is asked for."""
-    if not pool.query.labels or pool.query.kind in {Kind.COUNT, Kind.PERCENT}:
+    if not pool.query.labels or pool.query.kind in {Kind.COUNT, Kind.PERCENT, Kind.PAGE}:
         return False
     return bool(TITLE_WORDS & set(pool.query.terms)) or len(pool.weights) <= FEW_TERMS
 
@@ -132,7 +132,7 @@ def _lettered(pool: Pool, page: int, model: PageModel, line: Line, letter: str) 
     for cell in line.text.split("\t"):
         mark, _, value = cell.partition(": ")
         if mark.strip() == letter and value:
-            score = (CODE + 0.3 * pool.coverage(model.stems)) * pool.page_factor(page)
+            score = TITLE * pool.entity_factor(model.stems) * pool.page_factor(page)
             yield Candidate(value.strip(), page, cell, score, "keyed:letter", computed=True)
 
 

@@ -28,6 +28,8 @@ def written(query: Query, found: Candidate) -> str:
     scale = number.scale if number.scale != 1.0 else found.scale
     if scale not in {1.0, query.form.scale} and query.form.scale != 1.0:
         value = value * scale / query.form.scale
+    if number.scale != 1.0 and query.form.scale == 1.0 and not query.form.integer:
+        return found.text
     decimals = 0 if query.form.integer else query.form.decimals
     digits = plain(value, decimals if number.unit != "%" else None)
     return digits + "%" if number.unit == "%" else digits
