@@ -4,7 +4,7 @@
 
 DATA is a folder in the layout of MMLongBench-Doc; of its documents those without any text layer are taken. The embedded
 policy, which sees text only, answers their questions with the text layer alone and with OCR. Needs looseleaf[ocr];
-about two CPU seconds a page, once a cache folder.
+one to two CPU seconds a slide, once a cache folder.
 
 Checked: the evidence-page hit rate at 3 and the accuracy on answerable questions both rise.
 """

@@ -108,7 +108,7 @@ OcrOption = Annotated[
     bool,
     typer.Option(
         "--ocr/--no-ocr",
-        help='Read pages and pictures without text by OCR (pip install "looseleaf[ocr]"); about 2 CPU-s a page, once.',
+        help='Read pages and pictures without text by OCR (pip install "looseleaf[ocr]"); 1 to 9 CPU-s a page, once.',
         rich_help_panel="Run",
     ),
 ]

@@ -66,8 +66,8 @@ class Document:
             doc_id: name of the document; default the name of the file or folder.
             first_index: number of the first page in the names of a folder's images; `"auto"` takes 1 if the
                 smallest is 1, and 0 otherwise.
-            ocr: read pages without a text layer, and pictures without text, by OCR; about two seconds of
-                processor time a page, once. Default: what the store says, which is no.
+            ocr: read pages without a text layer, and pictures without text, by OCR; one to nine
+                seconds of processor time a page, once. Default: what the store says, which is no.
             progress: called with (finished, all) after each page that OCR has looked at.
 
         Raises:

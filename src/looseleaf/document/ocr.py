@@ -21,7 +21,7 @@ MIN_TEXT_CHARACTERS = 20
 """Characters from which a page counts as having a text layer; 23 % of real benchmark pages have fewer."""
 
 OCR_LIMITS = Limits(wall_seconds=600.0, cpu_seconds=120, memory_bytes=4 << 30)
-"""What OCR of one page may cost. Slides took 1.2 to 2.2 s of processor time, and 1.3 GB of address space."""
+"""What OCR of one page may cost. Slides took 1 to 2 s of processor time, a full page of print 9 s."""
 
 _PACKAGES = ("rapidocr", "onnxruntime")
 
