@@ -64,8 +64,10 @@ LEAST_SUPPORT: Final = 0.475
 """Below this score the honest answer is that the passages do not say."""
 MISSING_FOCUS: Final = 0.7
 """Factor for each word for the thing asked for that no passage holds."""
-CONFLICT: Final = 0.6
+CONFLICT: Final = 0.46
 """Factor for each thing of the question that the evidence names with another word before it."""
+QUOTING: Final = ("sentence", "fact", "cell", "clause", "keyed")
+"""Kinds of candidates whose evidence is a piece of text that names the thing."""
 MISSING_NAME: Final = 0.5
 """Factor for each name or number of the question that no passage holds."""
 
@@ -122,9 +124,11 @@ def _direct(query: Query, passages: Sequence[Passage], *, findings: bool = False
 
 def _judged(pool: Pool, found: Candidate, factor: float) -> Candidate:
     """The candidate with what its question lacks and what its evidence contradicts held against it."""
-    if found.score >= LEAST_SUPPORT and not found.text.startswith("["):
-        factor *= CONFLICT ** pool.conflicts(found.evidence)
-    return found if factor == 1.0 else msgspec.structs.replace(found, score=found.score * factor)
+    score = found.score
+    if score >= LEAST_SUPPORT and found.kind.startswith(QUOTING):
+        conflicts = pool.conflicts(found.evidence)
+        score = min(score, 1.0) * CONFLICT**conflicts if conflicts else score
+    return found if score * factor == found.score else msgspec.structs.replace(found, score=score * factor)
 
 
 def _asking(passages: Sequence[Passage]) -> Ask:

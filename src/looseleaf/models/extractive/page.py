@@ -17,6 +17,8 @@ __all__ = ["Line", "LineKind", "PageModel", "Row", "Sentence", "read_page"]
 MAX_SENTENCE_WORDS: Final = 90
 """A run of lines without a full stop is cut here: it is a table or a chart, not a sentence."""
 
+LABEL_WORDS: Final = 3
+"""Words of a line below a caption that belongs to the figure, not to the caption."""
 SHORT_LINE: Final = 0.6
 """A line shorter than this share of the widest one ends a paragraph where the next starts with a capital."""
 LEAST_ENTRIES: Final = 6
@@ -223,6 +225,8 @@ def _breaks(above: Line, line: Line, widest: int) -> bool:
     ended = above.text[-1] in ".:?!" and not _ABBREVIATION.search(above.text)
     starts = not line.text[0].islower()
     if starts and (above.kind == "heading" or (line.kind == "heading" and ended)):
+        return True
+    if above.kind == "caption" and starts and len(line.text.split()) <= LABEL_WORDS:
         return True
     short = len(above.text) < SHORT_LINE * widest
     return short and (

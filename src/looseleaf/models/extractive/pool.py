@@ -208,7 +208,7 @@ class Pool:
         for modifier, head in self._modified:
             if modifier not in here and head in here:
                 before = {roots[i - 1] for i in range(1, len(roots)) if self.canon.get(roots[i]) == head}
-                count += bool(before) and all(root and root not in self._known for root in before)
+                count += bool(before) and all(root.isalpha() and root not in self._known for root in before)
             elif head not in here and (modifier, head) in self._objects:
                 count += any(stem(match[1]) not in self._known for match in _DEFINITE.finditer(text))
         return count
