@@ -89,7 +89,7 @@ def _from_sentence(
     text = _subject_text(before) if subject else _object_text(after)
     if not subject and _is_inside_brackets(sentence.text[:end]):
         return
-    if not _is_phrase(text) or pool.knows_all(stem_set(text)):
+    if not _is_phrase(text) or pool.knows_all(stem_set(text)) or stem_set(text) <= SAYS_NOTHING:
         return
     score = (1.0 if sentence.whole else FRAGMENT) * coverage * (0.45 + 0.45 * share) * pool.page_factor(page)
     if pool.query.kind in {Kind.PERSON, Kind.PLACE, Kind.NUMBER}:
@@ -121,6 +121,8 @@ _IS: Final = re.compile(
     r"\s*(?:\([^)]*\)\s*)?(?:is|are|means?|refers? to|denotes?|is defined as)\b", re.IGNORECASE
 )
 DEFINITION: Final = 1.3
+SAYS_NOTHING: Final = stem_set("page document report text table figure section information details something")
+"""Words for the place of an answer, which are none themselves."""
 LINKING: Final = frozenset(
     word_list("and or but of in on at for from by with that which who as than then so because if when while")
 )

@@ -18,7 +18,7 @@ NOTHING_FOUND: Final = "Nothing found here that answers."
 """The finding about pages that hold no candidate."""
 TOPIC_WORDS: Final = 12
 _OPENING: Final = re.compile(
-    r"^(?:(?:what|which|who|how)(?:'s| is| are| was| were| does| do| did)?(?: the)?|how (?:many|much)"
+    r"^(?:how (?:many|much)|(?:what|which|who|how)(?:'s| is| are| was| were| does| do| did)?(?: the)?"
     r"|list(?: all)?(?: the)?|when|where)\s+",
     re.IGNORECASE,
 )

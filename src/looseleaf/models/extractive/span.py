@@ -73,8 +73,20 @@ def find_spans(text: str, kind: Kind) -> list[Span]:
     if kind in {Kind.PERCENT, Kind.MONEY, Kind.NUMBER, Kind.COUNT}:
         return _quantities(text, kind)
     if kind in {Kind.PERSON, Kind.PLACE}:
-        return [span for span in name_spans(text) if not any(letter.isdigit() for letter in span.text)]
+        names = name_spans(text)
+        if kind is Kind.PERSON:
+            names = [part for name in names for part in _persons(name)]
+        return [name for name in names if not any(letter.isdigit() for letter in name.text)]
     return []
+
+
+def _persons(name: Span) -> list[Span]:
+    """The names that "and" joins."""
+    found, start = [], name.start
+    for part in name.text.split(" and "):
+        found.append(Span(part, start, start + len(part)))
+        start += len(part) + len(" and ")
+    return found
 
 
 def _fullest(dates: list[Span]) -> list[Span]:

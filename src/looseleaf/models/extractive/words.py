@@ -155,7 +155,7 @@ def number_word(word: str) -> int | None:
     if lowered in _NUMBER_WORDS:
         return _NUMBER_WORDS[lowered]
     tens, _, unit = lowered.partition("-")
-    if tens in _TENS and unit in _UNITS[1:10]:
+    if unit in _UNITS[1:10] and tens in {"twenty", *_TENS}:
         return _NUMBER_WORDS[tens] + _NUMBER_WORDS[unit]
     return None
 
