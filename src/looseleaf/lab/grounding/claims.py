@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from functools import cached_property
 
-from looseleaf.lab.grounding.dates import dates_in
+from looseleaf.lab.grounding.dates import without_days
 from looseleaf.lab.grounding.mentions import Mention, codes_in, mentions_in
 from looseleaf.lab.grounding.places import parts_of
 from looseleaf.lab.grounding.units import UNITS, Unit, units_in
@@ -51,7 +51,7 @@ class Claims:
     def __init__(self, text: str, question: str = "") -> None:
         self.text = text
         self.question = question
-        self._plain = _without_days(_ENUMERATOR.sub(lambda m: " " * len(m.group()), without_references(text)))
+        self._plain = without_days(_ENUMERATOR.sub(lambda m: " " * len(m.group()), without_references(text)))
 
     @cached_property
     def asked(self) -> frozenset[str]:
@@ -109,6 +109,8 @@ class Claims:
                 for word in words
                 if word.lower() not in MONTHS_AND_DAYS and word not in codes | UNIT_WORDS
             ]
+            while words and not words[-1][0].isupper():
+                words = words[:-1]
             if words:
                 yield " ".join(words).rstrip("’'"), starts and len(words) == 1
 
@@ -151,17 +153,6 @@ class Claims:
                 if all(unit.family != known.family for known in found):
                     found.append(unit)
         return tuple(found)
-
-
-def _without_days(text: str) -> str:
-    """The text without the days of its dates, which are checked as parts of the date."""
-    for found in dates_in(text):
-        blank = _DAY.sub(lambda m: " " * len(m.group()), text[found.start : found.end])
-        text = text[: found.start] + blank + text[found.end :]
-    return text
-
-
-_DAY = re.compile(r"\b\d{1,2}(?:st|nd|rd|th)?\b")
 
 
 def _digits(word: str) -> bool:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from looseleaf.lab.echo import MONTHS
 
-__all__ = ["Date", "FoundDate", "dates_in"]
+__all__ = ["Date", "FoundDate", "dates_in", "without_days"]
 
 _MONTH = r"(?P<{0}>jan|feb|mar|apr|may|jun|jul|aug|sept?|oct|nov|dec)[a-z]*\.?"
 _PATTERNS = (
@@ -62,3 +62,14 @@ def _found(text: str) -> Iterator[FoundDate]:
 
 
 LAST_DAY = 31
+
+
+def without_days(text: str) -> str:
+    """The text without the days of its dates, at the same length: they are checked as parts of the date."""
+    for found in dates_in(text):
+        blank = _DAY.sub(lambda match: " " * len(match.group()), text[found.start : found.end])
+        text = text[: found.start] + blank + text[found.end :]
+    return text
+
+
+_DAY = re.compile(r"\b\d{1,2}(?:st|nd|rd|th)?\b")

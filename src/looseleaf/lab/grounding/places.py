@@ -9,8 +9,10 @@ from itertools import pairwise
 
 import msgspec
 
+from looseleaf.lab.echo import MONTHS
+from looseleaf.lab.grounding.dates import without_days
 from looseleaf.lab.grounding.mentions import Mention, mentions_in
-from looseleaf.lab.grounding.units import Unit, units_in
+from looseleaf.lab.grounding.units import UNITS, Unit, units_in
 from looseleaf.lab.specificity import without_references
 from looseleaf.models.extractive.page import Line, PageModel, Sentence, read_page
 from looseleaf.models.extractive.table import Table, TableRow, read_tables
@@ -90,7 +92,7 @@ def _cells(table: Table, group: int) -> Iterator[Place]:
             if column == 0 and not row.numbers[0]:
                 continue
             head = table.header[column] if column < len(table.header) else ""
-            for mention in mentions_in(cell):
+            for mention in mentions_in(without_days(cell)):
                 yield Place(
                     mention=mention,
                     kind="cell",
@@ -187,7 +189,7 @@ def _sentences(model: PageModel, covered: set[int]) -> Iterator[Place]:
 
 
 def _in_sentence(sentence: Sentence, around: frozenset[str], index: int) -> Iterator[Place]:
-    text = without_references(sentence.text)
+    text = without_days(without_references(sentence.text))
     mentions = mentions_in(text)
     parts = parts_of(text, mentions)
     for mention in mentions:
@@ -215,7 +217,7 @@ def labels_in(text: str) -> Iterator[str]:
         if mention.year:
             yield mention.text
     for word in _NAME.findall(text):
-        if word.lower() not in STOPWORDS:
+        if word.lower() not in STOPWORDS and word.lower()[:3] not in MONTHS and word not in UNITS:
             yield stem(word)
 
 
