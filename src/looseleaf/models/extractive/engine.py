@@ -176,6 +176,9 @@ def _answer(
     question: str, passages: tuple[Passage, ...], page_count: int | None, findings: bool
 ) -> Candidate | None:
     """`answer`, remembered: a policy without state asks the same again at every turn."""
+    pages = analyse(question).pages
+    if page_count is not None and pages and min(pages) > page_count:
+        return None
     found = candidates(question, passages, page_count, findings=findings)
     if not found or found[0].score < LEAST_SUPPORT:
         return None

@@ -14,7 +14,17 @@ from looseleaf.models.extractive.words import (
     word_list,
 )
 
-__all__ = ["LABEL", "LIMIT", "labels_of", "names_of", "ordinal_of", "pages_of", "quotes_of", "wanted_of"]
+__all__ = [
+    "LABEL",
+    "LIMIT",
+    "PAGE",
+    "labels_of",
+    "names_of",
+    "ordinal_of",
+    "pages_of",
+    "quotes_of",
+    "wanted_of",
+]
 
 STARTERS: Final = frozenset(
     word_list(
@@ -40,12 +50,12 @@ LIMIT: Final = re.compile(
     re.IGNORECASE,
 )
 """A condition on values: the wording's group and the number that limits them."""
-_PAGE: Final = re.compile(
+PAGE: Final = re.compile(
     r"\b(pages?|slides?)\s*(?:numbers?\s*|no\.?\s*)?"
     r"((?:\d+|[a-z]+)(?:(?:\s*(?:,|and|to|through|&|-|–)\s*)+(?:pages?\s*|slides?\s*)?\d+)*)",
     re.IGNORECASE,
 )
-_ORDINAL_PAGE: Final = re.compile(r"\b(\w+)\s+(?:cover\s+)?(?:page|slide)\b", re.IGNORECASE)
+_ORDINALPAGE: Final = re.compile(r"\b(\w+)\s+(?:cover\s+)?(?:page|slide)\b", re.IGNORECASE)
 _COVER: Final = re.compile(r"\b(?:on|of) the (?:front )?cover\b", re.IGNORECASE)
 _QUOTE: Final = re.compile(r"[\"“]([^\"”]{2,120})[\"”]|(?<!\w)['‘]([^'’]{2,80})['’](?!\w)")
 _WANTED: Final = re.compile(
@@ -67,9 +77,9 @@ _NUMBERED_ITEM: Final = re.compile(
 def pages_of(text: str) -> tuple[int, ...]:
     """Physical pages that are named by number ("pages 3 to 5"), by place ("the second page") or as cover."""
     found: list[int] = []
-    for match in _PAGE.finditer(text):
+    for match in PAGE.finditer(text):
         found += _numbers(match[2])
-    for match in _ORDINAL_PAGE.finditer(text):
+    for match in _ORDINALPAGE.finditer(text):
         value = ordinal_word(match[1])
         found += [value] if value else []
     if _COVER.search(text):

@@ -12,6 +12,7 @@ from looseleaf.models.extractive.form import Form, form_of, options_of, split_in
 from looseleaf.models.extractive.kinds import KIND_WORDS, Kind, Operation, kind_of, operation_of
 from looseleaf.models.extractive.mentions import (
     LIMIT,
+    PAGE,
     labels_of,
     names_of,
     ordinal_of,
@@ -80,6 +81,7 @@ def analyse(question: str) -> Query:
     """Take a question apart; depends on the wording only."""
     text, told = split_instructions(_FISCAL.sub("", question))
     names, options, wanted = names_of(text), options_of(text, told), wanted_of(text)
+    placeless = PAGE.sub(lambda match: match[1] if any(map(str.isdigit, match[2])) else match[0], text)
     form = form_of(question, text, told, wanted)
     kind = kind_of(text, options)
     if kind is Kind.TEXT and (form.scale != 1.0 or form.decimals is not None or form.integer):
@@ -90,7 +92,7 @@ def analyse(question: str) -> Query:
         kind=kind,
         operation=operation_of(text),
         form=form,
-        terms=terms_of(text, names, KIND_WORDS.get(kind, frozenset())),
+        terms=terms_of(placeless, names, KIND_WORDS.get(kind, frozenset())),
         focus=tuple(root for root in focus_of(text) if root not in KIND_WORDS.get(kind, frozenset())),
         focus_is_name=bool(_NAMED_FOCUS.search(text)),
         names=names,
@@ -98,7 +100,7 @@ def analyse(question: str) -> Query:
         years=tuple(dict.fromkeys(int(year) for year in _YEAR.findall(text))),
         numbers=tuple(
             number
-            for number in _NUMBER.findall(LIMIT.sub("", text))
+            for number in _NUMBER.findall(LIMIT.sub("", placeless))
             if not _YEAR.fullmatch(number) and number != str(wanted)
         ),
         pages=pages_of(text),
