@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from looseleaf.models.extractive.page import Line
+from looseleaf.models.extractive.line import Line
 
 __all__ = [
     "CURRENCY",

@@ -36,6 +36,24 @@ _LEADING: Final = re.compile(
     r"^(?:is|are|was|were|be|to|that|as|by|of|on|in|for|with|the|a|an|and|,|:|–|-|called|named|about)\s+",
     re.I,
 )
+_CONDITION: Final = re.compile(
+    r"^what (?:happens |should .+?|can .+?|will .+?|to do )?(?:if|when)\b", re.IGNORECASE
+)
+_IF: Final = re.compile(
+    r"\b(?:If|When|if|when)\s(?P<condition>[^,.()]+(?:\.\d[^,.()]*)*),\s(?P<then>[^.()]+(?:\.\d[^.()]*)*)[.)]?"
+)
+_DEFINED: Final = re.compile(
+    r"^what (?:is|are) (?:an?|the meaning of)\b|\bdefin(?:e|ed|ition)\b|\bmeans?\b", re.IGNORECASE
+)
+_IS: Final = re.compile(
+    r"\s*(?:\([^)]*\)\s*)?(?:is|are|means?|refers? to|denotes?|is defined as)\b", re.IGNORECASE
+)
+DEFINITION: Final = 1.3
+SAYS_NOTHING: Final = stem_set("page document report text table figure section information details something")
+"""Words for the place of an answer, which are none themselves."""
+LINKING: Final = frozenset(
+    word_list("and or but of in on at for from by with that which who as than then so because if when while")
+)
 
 
 def clause_candidates(pool: Pool) -> Iterator[Candidate]:
@@ -63,14 +81,6 @@ def _consequences(pool: Pool) -> Iterator[Candidate]:
                     text = match["then"].strip(" .)")
                     score = CONDITIONAL * coverage * pool.page_factor(page)
                     yield Candidate(text, page, match[0], score, "clause:if", computed=True)
-
-
-_CONDITION: Final = re.compile(
-    r"^what (?:happens |should .+?|can .+?|will .+?|to do )?(?:if|when)\b", re.IGNORECASE
-)
-_IF: Final = re.compile(
-    r"\b(?:If|When|if|when)\s(?P<condition>[^,.()]+(?:\.\d[^,.()]*)*),\s(?P<then>[^.()]+(?:\.\d[^.()]*)*)[.)]?"
-)
 
 
 def _asks_subject(text: str) -> bool:
@@ -112,20 +122,6 @@ def _is_phrase(text: str) -> bool:
 def _is_definition(pool: Pool, before: str, after: str) -> bool:
     """Whether a sentence says what the thing is that the question asks about."""
     return bool(_DEFINED.match(pool.query.text)) and len(before.split()) <= 1 and bool(_IS.match(after))
-
-
-_DEFINED: Final = re.compile(
-    r"^what (?:is|are) (?:an?|the meaning of)\b|\bdefin(?:e|ed|ition)\b|\bmeans?\b", re.IGNORECASE
-)
-_IS: Final = re.compile(
-    r"\s*(?:\([^)]*\)\s*)?(?:is|are|means?|refers? to|denotes?|is defined as)\b", re.IGNORECASE
-)
-DEFINITION: Final = 1.3
-SAYS_NOTHING: Final = stem_set("page document report text table figure section information details something")
-"""Words for the place of an answer, which are none themselves."""
-LINKING: Final = frozenset(
-    word_list("and or but of in on at for from by with that which who as than then so because if when while")
-)
 
 
 def _stretch(pool: Pool, text: str) -> tuple[int, int, float] | None:

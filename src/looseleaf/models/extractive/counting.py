@@ -48,6 +48,9 @@ LINES: Final = 0.55
 LIST_SHARE: Final = 0.75
 """Factor for counting the items of a list, against a count that the text itself gives."""
 ROW_SHARE: Final = 0.7
+_NUMBERED_WORD: Final = re.compile(
+    r"\b([A-Z][A-Za-z]+)\s?(?:#|[Nn]o\.?\s?|[Nn]umber\s)?(\d{1,2})\b(?![.,]\d|%)"
+)
 
 
 def count_candidates(pool: Pool) -> Iterator[Candidate]:
@@ -114,11 +117,6 @@ def _numbered(pool: Pool) -> Iterator[Candidate]:
         yield Candidate(
             str(count), seen[numbers[0]][0], evidence, NUMBERED_SCORE, "count:numbered", computed=True
         )
-
-
-_NUMBERED_WORD: Final = re.compile(
-    r"\b([A-Z][A-Za-z]+)\s?(?:#|[Nn]o\.?\s?|[Nn]umber\s)?(\d{1,2})\b(?![.,]\d|%)"
-)
 
 
 @lru_cache(maxsize=1024)

@@ -30,6 +30,7 @@ from looseleaf.models.extractive.lookup import fact_candidates
 from looseleaf.models.extractive.measures import MEASURE_WORDS, measure_of
 from looseleaf.models.extractive.pool import Pool
 from looseleaf.models.extractive.query import Query, analyse
+from looseleaf.models.extractive.rivals import Rivals
 from looseleaf.models.extractive.running import items_of
 from looseleaf.models.extractive.sentences import sentence_candidates
 from looseleaf.models.extractive.statements import bare_candidates, stated_candidates
@@ -70,6 +71,12 @@ QUOTING: Final = ("sentence", "fact", "cell", "clause", "keyed")
 """Kinds of candidates whose evidence is a piece of text that names the thing."""
 MISSING_NAME: Final = 0.5
 """Factor for each name or number of the question that no passage holds."""
+_SEVERAL: Final = re.compile(r",\s|\band\b|;")
+_PAGE_COUNT: Final = re.compile(
+    r"\bhow many (?:total )?(?:pages|slides) (?:are (?:there )?(?:in|of)|does|do|has|is) (?:this|the) \w+"
+    r"(?: have| contain| has)?\s*\??$",
+    re.IGNORECASE,
+)
 
 
 def candidates(
@@ -97,9 +104,6 @@ def candidates(
     return sorted(found, key=lambda c: -c.score)
 
 
-_SEVERAL: Final = re.compile(r",\s|\band\b|;")
-
-
 def _single(found: Candidate) -> Candidate:
     """A candidate of one text counts less where a list is asked for."""
     if found.text.startswith("["):
@@ -118,15 +122,16 @@ def _direct(query: Query, passages: Sequence[Passage], *, findings: bool = False
     focus = [root for root in pool.missing_focus() if root not in known]
     factor = MISSING_NAME ** len(names) * MISSING_FOCUS ** len(focus)
     mechanisms = (*MECHANISMS, stated_candidates) if findings else MECHANISMS
-    found = [_judged(pool, c, factor) for one in mechanisms for c in one(pool)]
+    rivals = Rivals(pool)
+    found = [_judged(rivals, c, factor) for one in mechanisms for c in one(pool)]
     return found + list(bare_candidates(pool)) if findings else found
 
 
-def _judged(pool: Pool, found: Candidate, factor: float) -> Candidate:
+def _judged(rivals: Rivals, found: Candidate, factor: float) -> Candidate:
     """The candidate with what its question lacks and what its evidence contradicts held against it."""
     score = found.score
     if score >= LEAST_SUPPORT and found.kind.startswith(QUOTING):
-        conflicts = pool.conflicts(found.evidence)
+        conflicts = rivals.named_in(found.evidence)
         score = min(score, 1.0) * CONFLICT**conflicts if conflicts else score
     return found if score * factor == found.score else msgspec.structs.replace(found, score=score * factor)
 
@@ -148,13 +153,6 @@ def _asking(passages: Sequence[Passage]) -> Ask:
 
 def _asks_page_count(query: Query) -> bool:
     return bool(_PAGE_COUNT.search(query.text))
-
-
-_PAGE_COUNT: Final = re.compile(
-    r"\bhow many (?:total )?(?:pages|slides) (?:are (?:there )?(?:in|of)|does|do|has|is) (?:this|the) \w+"
-    r"(?: have| contain| has)?\s*\??$",
-    re.IGNORECASE,
-)
 
 
 def answer(

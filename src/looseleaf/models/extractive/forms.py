@@ -8,7 +8,8 @@ from typing import Final
 from looseleaf.models.extractive.candidate import Candidate
 from looseleaf.models.extractive.keyed import LEAST_COVERAGE, SHORT_VALUE, key_score, suited
 from looseleaf.models.extractive.kinds import NUMERIC, Kind
-from looseleaf.models.extractive.page import Line, PageModel
+from looseleaf.models.extractive.line import Line
+from looseleaf.models.extractive.page import PageModel
 from looseleaf.models.extractive.pool import Pool
 from looseleaf.models.extractive.words import stem_set
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Final
 
 from looseleaf.models.extractive.cells import YEAR, by_capitals, has_figures, is_tabbed, split_cells
-from looseleaf.models.extractive.page import Line
+from looseleaf.models.extractive.line import Line
 
 __all__ = ["HEADER_LINES", "LONGEST_LINE", "column_years", "find_header"]
 

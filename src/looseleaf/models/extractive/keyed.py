@@ -8,7 +8,8 @@ from typing import Final
 
 from looseleaf.models.extractive.candidate import Candidate
 from looseleaf.models.extractive.kinds import NUMERIC, Kind
-from looseleaf.models.extractive.page import Line, PageModel
+from looseleaf.models.extractive.line import Line
+from looseleaf.models.extractive.page import PageModel
 from looseleaf.models.extractive.pool import Pool
 from looseleaf.models.extractive.span import find_spans
 from looseleaf.models.extractive.words import stem_set, tokens
@@ -41,6 +42,7 @@ _DIVIDER: Final = re.compile(r":|\t|\s[–—-]\s|\s{2}")
 _KEY: Final = re.compile(r"^(?P<key>[^:]{2,60}?)\s*(?::|\s[–—-]\s|\t|\s{2,})\s*(?P<value>\S.*)$")
 _YES_OR_NO: Final = re.compile(r"(yes|no)\b", re.IGNORECASE)
 _NUMBER: Final = re.compile(r"[^\w]*(\d[\d,.]*\s?%?)(?=\s|$|\))")
+_INNER_PAIR: Final = re.compile(r"(?P<key>[A-Za-z][\w.’' ]{1,40}?)(?::|\bNo\.|#)\s*(?P<value>\S+)")
 
 
 def keyed_candidates(pool: Pool) -> Iterator[Candidate]:
@@ -120,9 +122,6 @@ def _is_person(value: str) -> bool:
     """Whether a value can be the name of a person: at least two words, the first with a capital, no digits."""
     words = tokens(value)
     return len(words) > 1 and value[0].isupper() and not any(letter.isdigit() for letter in value)
-
-
-_INNER_PAIR: Final = re.compile(r"(?P<key>[A-Za-z][\w.’' ]{1,40}?)(?::|\bNo\.|#)\s*(?P<value>\S+)")
 
 
 def _pairs(pool: Pool, page: int, line: Line) -> Iterator[Candidate]:

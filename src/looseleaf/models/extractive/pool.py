@@ -12,7 +12,7 @@ from rapidfuzz.distance import OSA
 from looseleaf.models.extractive.candidate import Passage
 from looseleaf.models.extractive.page import PageModel, read_page
 from looseleaf.models.extractive.query import Query
-from looseleaf.models.extractive.words import STOPWORDS, stem, tokens
+from looseleaf.models.extractive.words import stem, tokens
 
 __all__ = ["Pool"]
 
@@ -46,16 +46,6 @@ OTHER_PAGE: Final = 0.5
 """Factor for evidence that is not on a page that the question names."""
 
 
-BEFORE_VERBS: Final = frozenset(
-    ["who", "that", "to", "not", "did", "does", "do", "can", "must", "will", "should"]
-)
-_OBJECT: Final = re.compile(
-    r"\b(?:of|at|on|for|with|without|by|in|must|is|was|are|were|does|did|do) the ([a-z]+) ([a-z]+)\b"
-)
-
-_DEFINITE: Final = re.compile(r"\bthe (?:[a-z]+ )?([a-z]+)", re.IGNORECASE)
-
-
 class Pool:
     """Passages taken apart, and how well a piece of them covers the question."""
 
@@ -77,8 +67,6 @@ class Pool:
             covered = max(self.coverage(model.stems), self._page_coverage.get(passage.page, 0.0))
             self._page_coverage[passage.page] = covered
         self._entities = self._named_entities()
-        self._modified = self._modifiers()
-        self._objects = self._object_phrases()
         self._captioned = self._caption_pages()
 
     def _misspellings(self) -> dict[str, str]:
@@ -173,6 +161,10 @@ class Pool:
             return -HEADER_BONUS
         return HEADER_BONUS if self.quotes_whole(header) else 0.0
 
+    def knows(self, root: str) -> bool:
+        """Whether a stem is one of the question's."""
+        return root in self._known
+
     def knows_all(self, stems: Iterable[str]) -> bool:
         """Whether the question holds all of some stems: such a text answers nothing."""
         return self._known.issuperset(stems)
@@ -197,52 +189,6 @@ class Pool:
             return frozenset()
         pattern = re.compile("|".join(wanted), re.IGNORECASE | re.MULTILINE)
         return frozenset(passage.page for passage in self.passages if pattern.search(passage.text))
-
-    def conflicts(self, text: str) -> int:
-        """How many things of the question the text names with another word before them ("left" for "right plunger")."""
-        if not self._modified:
-            return 0
-        roots = [stem(token) if token.lower() not in STOPWORDS else "" for token in tokens(text)]
-        here = self.roots(roots)
-        count = 0
-        for modifier, head in self._modified:
-            if modifier not in here and head in here:
-                before = {roots[i - 1] for i in range(1, len(roots)) if self.canon.get(roots[i]) == head}
-                count += bool(before) and all(root.isalpha() and root not in self._known for root in before)
-            elif head not in here and (modifier, head) in self._objects:
-                count += any(stem(match[1]) not in self._known for match in _DEFINITE.finditer(text))
-        return count
-
-    def _modifiers(self) -> tuple[tuple[str, str], ...]:
-        """Pairs of neighbouring content words of the question: the first tells the second apart."""
-        found = []
-        words = tokens(self.query.text)
-        for before, left, right in zip(["", *words], words, words[1:], strict=False):
-            pair = self.term(stem(left)), self.term(stem(right))
-            plain = (
-                before.lower() not in BEFORE_VERBS
-                and left.islower()
-                and right.islower()
-                and not {left, right} & STOPWORDS
-            )
-            if (
-                plain
-                and all(self.weights.get(root, 0.0) >= 1.0 for root in pair)
-                and pair[1] in self.vocabulary
-            ):
-                found.append(pair)
-        return tuple(found)
-
-    def _object_phrases(self) -> frozenset[tuple[str, str]]:
-        """Modifier and head of the things that the question is about and that no passage names: pairs behind "the"."""
-        texts = [" ".join(passage.text.lower().split()) for passage in self.passages]
-        pairs = [
-            match.groups()
-            for match in _OBJECT.finditer(self.query.text.lower())
-            if not any(" ".join(match.groups()) in text for text in texts)
-        ]
-        stemmed = ((self.term(stem(left)), self.term(stem(right))) for left, right in pairs)
-        return frozenset(pair for pair in stemmed if pair[1] not in self.focus)
 
     def missing_focus(self) -> list[str]:
         """Words for the thing asked for that no passage holds."""

@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from looseleaf.models.extractive.line import Line
 from looseleaf.models.extractive.listing import LEAST_COVERAGE, Listing
-from looseleaf.models.extractive.page import Line, PageModel, Sentence
+from looseleaf.models.extractive.page import PageModel, Sentence
 from looseleaf.models.extractive.pool import Pool
 from looseleaf.models.extractive.table import read_tables
 from looseleaf.models.extractive.words import stem, stem_set

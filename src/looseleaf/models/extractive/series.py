@@ -12,8 +12,8 @@ from typing import Final
 
 import msgspec
 
+from looseleaf.models.extractive.line import Line
 from looseleaf.models.extractive.number import parse_number
-from looseleaf.models.extractive.page import Line
 
 __all__ = ["Series", "read_series"]
 

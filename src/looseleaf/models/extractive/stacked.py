@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from looseleaf.models.extractive.kinds import Kind
+from looseleaf.models.extractive.line import Line
 from looseleaf.models.extractive.listing import HEAD, LEAST_COVERAGE, SHORT_ITEM, Listing, heads
-from looseleaf.models.extractive.page import Line, PageModel
+from looseleaf.models.extractive.page import PageModel
 from looseleaf.models.extractive.pool import Pool
 from looseleaf.models.extractive.words import stem, stem_set
 

@@ -39,6 +39,13 @@ _DOCUMENT_DATE: Final = re.compile(
 )
 AUTHORS: Final = re.compile(r"\bauthors?\b|\bwho (?:wrote|prepared|created|published)\b", re.IGNORECASE)
 _BY: Final = re.compile(r"^(?:(?:written|prepared|authored|edited|published)\s+)?by:?\s+(.+)$", re.IGNORECASE)
+LEADING: Final = frozenset(["before", "by", "the", "with", "and", "from", "to", "for", "in", "of"])
+_PERSON: Final = r"[A-Z][\w.’'-]*(?: [A-Z][\w.’'-]*){1,3}"
+TITLED: Final = 0.45
+ROLES: Final = stem_set(
+    "judge president director chairman editor author attorney officer manager professor ceo cfo"
+)
+_NAME: Final = re.compile(r"[A-Z][\w’'.-]+(?: (?:[A-Z][\w’'.-]*|van|von|de|der|di|la))+")
 
 
 def structure_candidates(pool: Pool) -> Iterator[Candidate]:
@@ -137,16 +144,6 @@ def _without_link(name: str) -> str:
     return rest if rest and first.lower() in LEADING else name
 
 
-LEADING: Final = frozenset(["before", "by", "the", "with", "and", "from", "to", "for", "in", "of"])
-
-
-_PERSON: Final = r"[A-Z][\w.’'-]*(?: [A-Z][\w.’'-]*){1,3}"
-TITLED: Final = 0.45
-ROLES: Final = stem_set(
-    "judge president director chairman editor author attorney officer manager professor ceo cfo"
-)
-
-
 def _title(page: int, model: PageModel) -> Iterator[Candidate]:
     """The first lines of the first page, up to a name or a sentence."""
     lines = [line for line in model.lines[:OPENING_LINES] if any(c.isalpha() for c in line.text)]
@@ -207,6 +204,3 @@ def _person_names(text: str) -> list[str]:
     parts = [part.strip(" ,*†‡0123456789") for part in re.split(r",|\t|\band\b|&|;|\d", text)]
     parts = [part for part in parts if part]
     return parts if len(parts) > 1 and all(_NAME.fullmatch(part) for part in parts) else []
-
-
-_NAME: Final = re.compile(r"[A-Z][\w’'.-]+(?: (?:[A-Z][\w’'.-]*|van|von|de|der|di|la))+")

@@ -25,8 +25,9 @@ from looseleaf.models.extractive.cells import (
     value_columns,
 )
 from looseleaf.models.extractive.header import LONGEST_LINE, find_header
+from looseleaf.models.extractive.line import Line
 from looseleaf.models.extractive.number import Number, parse_number
-from looseleaf.models.extractive.page import Line, read_page
+from looseleaf.models.extractive.page import read_page
 from looseleaf.models.extractive.series import Series, read_series
 from looseleaf.models.extractive.words import stem_set
 

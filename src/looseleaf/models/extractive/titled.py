@@ -8,7 +8,8 @@ from typing import Final
 
 from looseleaf.models.extractive.candidate import Candidate, Passage
 from looseleaf.models.extractive.kinds import Kind
-from looseleaf.models.extractive.page import Line, PageModel
+from looseleaf.models.extractive.line import Line
+from looseleaf.models.extractive.page import PageModel
 from looseleaf.models.extractive.pool import Pool
 from looseleaf.models.extractive.words import roman
 
