@@ -45,7 +45,10 @@ __all__ = [
     "Fault",
     "Made",
     "Report",
+    "Spot",
+    "Table",
     "calculate",
+    "cell_at",
     "check_folder",
     "evidence_of",
     "family",
@@ -667,7 +670,7 @@ def _sentence_faults(question: dict[str, Any], asked: str, book: Book) -> Iterat
     """A value of running text stands in a sentence with a name that the question says."""
     named = [slot["shown"] for slot in question["slots"].values() if says(asked, slot["shown"])]
     for slot, place in evidence_of(question):
-        if not place["text_layer"] or _cell_at(book, place) is not None:
+        if not place["text_layer"] or cell_at(book, place) is not None:
             continue
         sentences = re.split(r"(?<=[.!?]) (?=[A-Z])", book.texts[place["page"] - 1])
         holding = [one for one in sentences if says(one, slot["shown"])]
@@ -698,7 +701,8 @@ class Spot:
         return self.table.header[self.column]
 
 
-def _cell_at(book: Book, place: dict[str, Any]) -> Spot | None:
+def cell_at(book: Book, place: dict[str, Any]) -> Spot | None:
+    """The cell of a table in which a place lies, if it lies in one."""
     left, bottom, right, top = place["box"]
     x, y = (left + right) / 2, (bottom + top) / 2
     for table in book.tables:
@@ -724,7 +728,7 @@ def _table_faults(question: dict[str, Any], asked: str, book: Book, report: Repo
     pairs = list(evidence_of(question))
     if not all(place["text_layer"] for _, place in pairs):
         return
-    spots = [_cell_at(book, place) for _, place in pairs]
+    spots = [cell_at(book, place) for _, place in pairs]
     if None in spots:
         yield Fault("context", _name(question), "a value is in no table that the text layer shows")
         return
