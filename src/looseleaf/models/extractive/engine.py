@@ -94,7 +94,7 @@ def candidates(
     found = _direct(query, passages, findings=findings)
     ask = _asking(passages)
     if query.form.listed:
-        found = [*map(_single, found), *enumerated_candidates(query, ask)]
+        found = [*(_single(one, query.wanted) for one in found), *enumerated_candidates(query, ask)]
     found += [*composed_candidates(query, ask), *verdict_candidates(query, ask)]
     if page_count is not None and _asks_page_count(query):
         text = f"The document has {page_count} pages."
@@ -104,12 +104,12 @@ def candidates(
     return sorted(found, key=lambda c: -c.score)
 
 
-def _single(found: Candidate) -> Candidate:
+def _single(found: Candidate, wanted: int) -> Candidate:
     """A candidate of one text counts less where a list is asked for."""
     if found.text.startswith("["):
         return found
     if found.kind.startswith("keyed") and _SEVERAL.search(found.text):
-        items = items_of(found.text)
+        items = items_of(found.text, wanted)
         return msgspec.structs.replace(found, text=str(items), computed=True) if len(items) > 1 else found
     return msgspec.structs.replace(found, score=found.score * SINGLE)
 

@@ -83,7 +83,7 @@ def inline(pool: Pool, page: int, model: PageModel, sentence: Sentence) -> Itera
         return
     for start, end in _introductions(pool, sentence.text):
         before, after = sentence.text[:start], sentence.text[end:].strip().rstrip(".")
-        items = items_of(after)
+        items = items_of(after, pool.query.wanted)
         if len(items) >= 2 and sentence.whole and pool.coverage(stem_set(before)) > 0:
             share = pool.coverage(stem_set(before)) / max(coverage, 0.01)
             score = INLINE * coverage * (0.5 + 0.5 * min(share, 1.0)) * pool.page_factor(page)
@@ -100,13 +100,21 @@ def _introductions(pool: Pool, text: str) -> Iterator[tuple[int, int]]:
             yield match.start(), match.end()
 
 
-def items_of(text: str) -> list[str]:
-    """The parts of "A, B and C"; empty if they are clauses rather than items."""
+def items_of(text: str, wanted: int = 0) -> list[str]:
+    """The parts of "A, B and C"; empty if they are clauses rather than items.
+
+    Args:
+        text: the enumeration.
+        wanted: how many items there should be: with one too many, the last "and" joins the words of one item.
+    """
     parts = [_COUNTED.sub("", part).strip(" .;:,") for part in _SEPARATOR.split(text)]
     parts = [part for part in parts if part]
     if any(len(part.split()) > LONGEST_ITEM or part.split()[0].lower() in PRONOUNS for part in parts):
         return []
-    return [re.sub(r"^(?:and|or|the|a|an)\s+", "", part) for part in parts]
+    items = [re.sub(r"^(?:and|or|the|a|an)\s+", "", part) for part in parts]
+    if wanted > 1 and len(items) == wanted + 1 and f"{items[-2]} and {items[-1]}" in text:
+        items[-2:] = [f"{items[-2]} and {items[-1]}"]
+    return items
 
 
 def labels(pool: Pool, page: int, text: str) -> Iterator[Listing]:

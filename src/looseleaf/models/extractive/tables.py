@@ -97,7 +97,7 @@ def _reverse(pool: Pool, place: Place) -> Iterator[Candidate]:
     for column in range(1, len(table.header)):
         hits = [row for row in table.rows if row.stems[column] and pool.knows_all(row.stems[column])]
         listed = pool.query.form.listed
-        hits = [row for row in hits if any(letter.isalpha() for letter in row.label)]
+        hits = [row for row in hits if _is_worded(row.label) and _is_worded(row.cells[column])]
         if not hits or (len(hits) > 1 and not (listed or counted)) or pool.roots(hits[0].stems[0]):
             continue
         stems = hits[0].stems[column] | header | stem_set(table.header[column])
@@ -107,6 +107,10 @@ def _reverse(pool: Pool, place: Place) -> Iterator[Candidate]:
             text = str([row.label for row in hits]) if listed else hits[0].label
             text = str(len(hits)) if counted else text
             yield Candidate(text, place.page, evidence, score, "reverse", computed=True)
+
+
+def _is_worded(text: str) -> bool:
+    return any(letter.isalpha() for letter in text)
 
 
 def _asks_label(text: str) -> bool:

@@ -29,7 +29,8 @@ _GENERIC: Final = frozenset(
         used refer according figure table chart section end ended survey people percentage percent proportion value
         amount group groups category categories points time times date dates year years bullet bullets field fields
         entry entries entered box boxes row rows column columns letter highest lowest largest smallest biggest greatest
-        most least fewest top order subsection subsections part parts
+        most least fewest top order main key major primary different various several overall following
+        subsection subsections part parts
         thing things component components"""
     )
 )
