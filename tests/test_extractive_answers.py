@@ -187,6 +187,18 @@ def test_a_question_in_two_parts_has_two_answers() -> None:
     assert ask(question, BEDS) == "['Cedar', '150']"
 
 
+def test_a_list_has_as_many_items_as_are_asked_for() -> None:
+    text = "The work of Corvane has three segments: Digital Media, Digital Marketing and Print and Publishing."
+    asked = "What are Corvane's three segments?"
+    assert ask(asked, text) == "['Digital Media', 'Digital Marketing', 'Print and Publishing']"
+
+
+def test_pages_beyond_the_document_are_not_answered() -> None:
+    pages = [Passage(1, PAPER)]
+    assert answer("How many figures are on page 1?", pages, 4) is not None
+    assert answer("How many figures are on pages 100-120?", pages, 4) is None
+
+
 def test_the_number_of_pages_is_taken_from_the_document() -> None:
     found = answer("How many pages does this document have?", [Passage(1, "Welcome.")], 31)
     assert found is not None
