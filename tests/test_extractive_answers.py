@@ -188,7 +188,9 @@ def test_a_question_in_two_parts_has_two_answers() -> None:
 
 
 def test_a_list_has_as_many_items_as_are_asked_for() -> None:
-    text = "The work of Corvane has three segments: Digital Media, Digital Marketing and Print and Publishing."
+    text = (
+        "The work of Corvane has three segments: Digital Media, Digital Marketing and Print and Publishing."
+    )
     asked = "What are Corvane's three segments?"
     assert ask(asked, text) == "['Digital Media', 'Digital Marketing', 'Print and Publishing']"
 
