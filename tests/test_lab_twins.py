@@ -72,3 +72,22 @@ def test_runs_that_are_no_twins_are_refused(tmp_path: Path, agent_module: MakeMo
     ):
         with pytest.raises(RunError, match=why):
             causal_score(*runs)
+
+
+def test_unanswerable_questions_are_not_in_the_headline(tmp_path: Path, agent_module: MakeModule) -> None:
+    """A memory that found nothing answers an unanswerable question, and does not follow D′ where it has an answer."""
+    reader = agent_module(LAST_VALUE)
+    nothing = Case("Not answerable", "Not answerable", [(2, "Nothing.")], fields={"unanswerable": True})
+    late = Case("9 m", "9 m", [(2, "Nothing.")])
+    runs = []
+    for name, cases in (
+        ("base", [Case("7 m", "7 m", [(2, "The oak is 7 m.")]), nothing]),
+        ("changed", [Case("8 m", "8 m", [(2, "The oak is 8 m.")]), late]),
+        ("control", [Case("7 m", "7 m", [(2, "The oak is 7 m.")]), nothing]),
+    ):
+        scored, outcome = examined(write_run(tmp_path / name, cases), config_for(reader))
+        runs.append((scored, outcome.reading_ids[0]))
+    found = causal_score(*runs)
+    assert (found.rows, found.pairs, found.score) == ("answerable", 1, 1)
+    assert found.everything is not None
+    assert (found.everything.pairs, found.everything.cf.value, found.everything.score) == (2, 0.5, 0.5)

@@ -25,10 +25,11 @@ EQUAL = "=1"
 
 
 class CausalScore(msgspec.Struct, frozen=True, kw_only=True):
-    """The score of one run with its two twin runs under one reader.
+    """The score of one run with its two twin runs under one reader, over some of the questions.
 
     Attributes:
         reading_id: ledger of the readings of D.
+        rows: `answerable` in D, or `all`: a memory that found nothing answers an unanswerable question at once.
         pairs: questions that all three runs have.
         n_answered: of those, the questions that the memory of D answers.
         cf: share of them that the memory of D′ answers with the changed answer.
@@ -36,10 +37,11 @@ class CausalScore(msgspec.Struct, frozen=True, kw_only=True):
         score: CF + stability − 1; `None` where either is undefined.
         stuck: share of them where the memory of D′ still gives the reading of D.
         p_mmc: P_mmc of D over the answerable ones of the same questions.
-        unanswerable: questions among `n_answered` that D or D′ does not answer.
+        everything: the same over all rows; `None` where this is it.
     """
 
     reading_id: str
+    rows: str
     pairs: int
     n_answered: int
     cf: MetricValue
@@ -47,7 +49,7 @@ class CausalScore(msgspec.Struct, frozen=True, kw_only=True):
     score: float | None
     stuck: MetricValue
     p_mmc: MetricValue
-    unanswerable: int
+    everything: CausalScore | None = None
 
 
 def causal_score(
@@ -58,16 +60,25 @@ def causal_score(
 ) -> CausalScore:
     """The score from three stored runs, each with the ledger of its readings; row i is the same question in all.
 
+    The headline is on questions that are answerable in D; all rows stand beside it.
+
     Raises:
         RunError: the runs do not ask the same questions.
     """
     rows = [scored.rows(reading_id, threshold=threshold) for scored, reading_id in (base, changed, control)]
     triples = _aligned(rows, (base[0], changed[0], control[0]))
+    answerable = [triple for triple in triples if not triple[0].question.unanswerable]
+    everything = _score_of(triples, base[1], "all")
+    return msgspec.structs.replace(_score_of(answerable, base[1], "answerable"), everything=everything)
+
+
+def _score_of(triples: Sequence[Triple], reading_id: str, rows: str) -> CausalScore:
     answered = [triple for triple in triples if triple[0].memory_correct]
     cf = measured("CF", [_correct(triple, 1) for triple in triples])
     stability = measured("stability", [_correct(triple, 2) for triple in triples])
     return CausalScore(
-        reading_id=base[1],
+        reading_id=reading_id,
+        rows=rows,
         pairs=len(triples),
         n_answered=len(answered),
         cf=cf,
@@ -75,7 +86,6 @@ def causal_score(
         score=None if cf.value is None or stability.value is None else cf.value + stability.value - 1,
         stuck=measured("stuck at the old reading", [_stuck(triple) for triple in answered]),
         p_mmc=measured("P_mmc", [_missing(row) for row, _, _ in triples]),
-        unanswerable=sum(a.question.unanswerable or b.question.unanswerable for a, b, _ in answered),
     )
 
 

@@ -389,11 +389,12 @@ def _grounding(report: LabReport) -> Iterator[LabTable]:
 
 
 def _twins(report: LabReport) -> Iterator[LabTable]:
-    found = report.twins
-    if found is not None:
+    for found in (report.twins, report.twins and report.twins.everything):
+        if found is None:
+            continue
         score = "–" if found.score is None else f"{found.score:.3f}"
         yield LabTable(
-            "Causal memory score on counterfactual twins",
+            f"Causal memory score on counterfactual twins, {found.rows} rows",
             MEASURED,
             [
                 ("score = CF + stability − 1", score, str(found.n_answered)),
@@ -402,7 +403,6 @@ def _twins(report: LabReport) -> Iterator[LabTable]:
                 line(found.stuck),
                 line(found.p_mmc),
             ],
-            f"{found.pairs} questions; {found.n_answered} answered from the memory of the unchanged document, "
-            f"{found.unanswerable} of them unanswerable in one of the two.",
+            f"{found.n_answered} of {found.pairs} questions are answered from the memory of the unchanged document.",
             brief=True,
         )
