@@ -1,169 +1,121 @@
-"""Planted errors on generated documents: how many the embedded grounding check catches, and how many it invents.
+"""The embedded grounding check on true findings and on planted errors, on pages with a text layer.
 
-The findings are made from the generator's truth and the page's text, not by the code under test.
+Precision of a kind of error counts true findings that are flagged against errors of that kind that are caught, in equal
+numbers of both, since the documents give every true finding at most one error of a kind.
 """
 
 from __future__ import annotations
 
-import random
-import re
-from collections import defaultdict
-from collections.abc import Iterator
+from collections import Counter
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
 
-import msgspec
 import pytest
 
-from looseleaf.document import Document
+pytest.importorskip("reportlab")
+
+from looseleaf.document import Document, PageStore
 from looseleaf.lab.grounding import PageIndex, Verdict, check_finding
 from looseleaf.memory import Finding
 from looseleaf.procedural import make
+from looseleaf.procedural.splits import Split
+from planted_grounding import KINDS, planted_in
 
-pytestmark = pytest.mark.slow
-
-UNITS = {
-    **{
-        "million": "billion",
-        "billion": "million",
-        "thousand": "million",
-        "hours": "minutes",
-        "minutes": "hours",
-    },
-    **{
-        "euros": "dollars",
-        "EUR": "USD",
-        "bar": "psi",
-        "millibar": "bar",
-        "grams": "kilograms",
-        "days": "weeks",
-    },
-    **{
-        "kilograms": "grams",
-        "seconds": "hours",
-        "tonnes": "kilograms",
-        "(h)": "(min)",
-        "square metres": "acres",
-    },
-}
-NUMBER = re.compile(r"(?<![\w.-])(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)(?![\w-])")
-FLAGGED = (Verdict.CONTRADICTED, Verdict.NOT_FOUND)
+CAUGHT = (Verdict.CONTRADICTED, Verdict.NOT_FOUND)
+SURE = ("off-page", "wrong page")
+PRECISION, RECALL = 0.95, 0.90
+"""What has to hold for errors that are plain on the cited page."""
+TARGET = 0.70
+"""Recall aimed at for errors in the context of a value that is on the cited page."""
+ENOUGH = 20
+LONG_PLAN: tuple[tuple[Split, int, float], ...] = (("test", 501, 0.5), ("train", 502, 0.5), ("rl", 503, 0.8))
+LONG_DOCUMENTS = 60
 
 
-class Fact(NamedTuple):
-    """A printed value with what it is the value of."""
+@dataclass
+class Tally:
+    """Verdicts by planted error and by what the finding was written from; the error of a true finding is empty."""
 
-    index: PageIndex
-    question: str
-    wanted: tuple[str, ...]
-    value: str
-    page: int
-    is_number: bool
+    all: Counter[str] = field(default_factory=Counter)
+    caught: Counter[str] = field(default_factory=Counter)
+    by_source: Counter[tuple[str, str, bool]] = field(default_factory=Counter)
 
-    def findings(self) -> tuple[str, ...]:
-        about = ", ".join(self.wanted)
-        return (
-            f"{self.question.rstrip('?.')}: {self.value}",
-            f"{about}: {self.value}",
-            f"The page gives {self.value} for {about}.",
-        )
+    def add(self, error: str, source: str, verdict: Verdict) -> None:
+        self.all[error] += 1
+        self.caught[error] += verdict in CAUGHT
+        self.by_source[error, source, verdict in CAUGHT] += 1
+
+    def recall(self, kind: str) -> float:
+        return self.caught[kind] / self.all[kind]
+
+    def precision(self, kind: str) -> float:
+        flagged = self.caught[""] / self.all[""] * self.all[kind]
+        return self.caught[kind] / (self.caught[kind] + flagged)
+
+    def lines(self) -> str:
+        shares = [
+            f"{k}: recall {self.recall(k):.3f} precision {self.precision(k):.3f} of {self.all[k]}"
+            for k in KINDS
+        ]
+        flagged = f"true findings flagged: {self.caught['']} of {self.all['']}"
+        sources = [f"{key}: {count}" for key, count in sorted(self.by_source.items())]
+        return "\n".join([*shares, flagged, *sources])
+
+
+def tally_of(folder: Path, store: PageStore, seed: int, tally: Tally) -> Tally:
+    indices: dict[str, PageIndex] = {}
+    for planted in planted_in(folder, seed):
+        if planted.doc_id not in indices:
+            document = Document.open(folder / "documents" / planted.doc_id, store=store)
+            indices[planted.doc_id] = PageIndex(document.texts())
+        finding = Finding(planted.text, planted.page)
+        grounding = check_finding(finding, indices[planted.doc_id], planted.question)
+        tally.add(planted.error, planted.source, grounding.verdict)
+    return tally
+
+
+def assert_sure(tally: Tally) -> None:
+    for kind in SURE:
+        assert tally.all[kind] >= 2 * ENOUGH, tally.lines()
+        assert tally.recall(kind) >= RECALL, tally.lines()
+        assert tally.precision(kind) >= PRECISION, tally.lines()
 
 
 @pytest.fixture(scope="module")
-def facts(tmp_path_factory: pytest.TempPathFactory) -> list[Fact]:
-    folder = tmp_path_factory.mktemp("planted") / "data"
-    make(folder, documents=60, seed=23, split="test", questions=14)
-    return list(facts_of(folder))
+def short(tmp_path_factory: pytest.TempPathFactory) -> Tally:
+    root = tmp_path_factory.mktemp("short")
+    make(root / "made", documents=16, seed=88, split="test", difficulty=0.3, questions=12)
+    with PageStore(root / "cache") as store:
+        return tally_of(root / "made", store, 1, Tally())
 
 
-def facts_of(folder: Path) -> Iterator[Fact]:
-    """Facts of prose and tables that stand on one page in its text layer."""
-    truth = msgspec.json.decode((folder / "truth.json").read_bytes())
-    rows = msgspec.json.decode((folder / "samples.json").read_bytes())
-    indexes: dict[str, PageIndex] = {}
-    for question in truth["questions"]:
-        found = printed_value(question)
-        if found is None:
-            continue
-        value, page, is_number = found
-        name = question["doc_id"]
-        if name not in indexes:
-            indexes[name] = PageIndex(Document.open(folder / "documents" / name).texts())
-        wanted = tuple(question["program"]["wanted"])
-        if value in indexes[name].text(page):
-            yield Fact(indexes[name], rows[question["index"]]["question"], wanted, value, page, is_number)
+def test_values_off_the_page_and_wrong_pages_are_caught(short: Tally) -> None:
+    assert_sure(short)
 
 
-def printed_value(question: dict[str, Any]) -> tuple[str, int, bool] | None:
-    kind = question["template"].partition(".")[0]
-    if (
-        question["program"]["op"] != "find"
-        or kind not in ("fact", "table")
-        or len(question["evidence_pages"]) != 1
-    ):
-        return None
-    slots, wanted = question["slots"], question["program"].get("wanted", [])
-    for candidate in question["program"]["candidates"]:
-        keys = [slots[key]["shown"] for key in candidate["keys"] if key in slots]
-        value = slots.get(candidate["value"])
-        if wanted and keys == wanted and value and all(place["text_layer"] for place in value["places"]):
-            is_number = value["slot"]["kind"] in ("number", "percent")
-            return value["shown"], question["evidence_pages"][0], is_number
-    return None
+def test_every_kind_of_error_is_planted(short: Tally) -> None:
+    assert all(short.all[kind] >= ENOUGH for kind in KINDS), short.lines()
+    assert len({source for _, source, _ in short.by_source}) == 4
+    assert {error for error, _, _ in short.by_source} == {"", *KINDS}
 
 
-def planted(fact: Fact, text: str, rng: random.Random) -> Iterator[tuple[str, Finding]]:
-    yield "clean", Finding(text, fact.page)
-    others = [
-        p for p in range(1, fact.index.page_count + 1) if p != fact.page and len(fact.index.text(p)) > 200
-    ]
-    if others:
-        yield "wrong page", Finding(text, rng.choice(others))
-    if fact.is_number:
-        here = fact.index.text(fact.page)
-        pool = [n for p in others for n in NUMBER.findall(fact.index.text(p)) if n not in here and len(n) > 2]
-        if pool:
-            yield "off page", Finding(text.replace(fact.value, rng.choice(pool)), fact.page)
-    if rivals := same_column(fact):
-        yield "wrong row", Finding(text.replace(fact.value, rng.choice(rivals)), fact.page)
-    for unit, other in UNITS.items():
-        if re.search(rf"(?<!\w){re.escape(unit)}(?!\w)", text):
-            yield "unit", Finding(re.sub(rf"(?<!\w){re.escape(unit)}(?!\w)", other, text, count=1), fact.page)
-            break
+@pytest.fixture(scope="module")
+def long(tmp_path_factory: pytest.TempPathFactory) -> Tally:
+    root, tally = tmp_path_factory.mktemp("long"), Tally()
+    for split, seed, difficulty in LONG_PLAN:
+        make(root / split, documents=LONG_DOCUMENTS, seed=seed, split=split, difficulty=difficulty)
+        with PageStore(root / "cache") as store:
+            tally_of(root / split, store, seed, tally)
+    print(tally.lines())
+    return tally
 
 
-def same_column(fact: Fact) -> list[str]:
-    """Other values of the column that holds the value, read off the tabs of the page's text."""
-    lines = [line.split("\t") for line in fact.index.text(fact.page).splitlines() if "\t" in line]
-    for line in lines:
-        if fact.value in line:
-            column = line.index(fact.value)
-            alike = [other for other in lines if len(other) == len(line) and other is not line]
-            rows = [other for other in alike if any(map(NUMBER.search, other))]  # the header has none
-            return [
-                other[column]
-                for other in rows
-                if other[column] != fact.value and bool(NUMBER.search(other[column])) == fact.is_number
-            ]
-    return []
+@pytest.mark.slow
+def test_sure_errors_of_many_documents_are_caught(long: Tally) -> None:
+    assert_sure(long)
 
 
-@pytest.mark.parametrize("with_question", [True, False], ids=["question known", "question unknown"])
-def test_planted_errors(facts: list[Fact], with_question: bool) -> None:
-    rng = random.Random(5)
-    flagged: dict[str, list[bool]] = defaultdict(list)
-    for fact in facts:
-        for text in fact.findings():
-            for name, finding in planted(fact, text, rng):
-                found = check_finding(finding, fact.index, fact.question if with_question else "")
-                flagged[name].append(found.verdict in FLAGGED)
-    share = {name: sum(hits) / len(hits) for name, hits in flagged.items()}
-    counts = {name: len(hits) for name, hits in flagged.items()}
-    assert counts["clean"] > 200, counts
-    invented = sum(flagged["clean"])
-    for name in ("off page", "wrong page"):
-        caught = sum(flagged[name])
-        assert share[name] >= 0.90, (share, counts)
-        assert caught / (caught + invented) >= 0.95, (share, counts)
-    assert share["wrong row"] >= 0.70, (share, counts)
-    assert share["unit"] >= 0.70, (share, counts)
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in SURE])
+def test_the_target_for_errors_of_context(kind: str, long: Tally) -> None:
+    assert long.recall(kind) >= TARGET, long.lines()
