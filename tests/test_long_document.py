@@ -19,15 +19,15 @@ ALLOWED_MB = 300
 """Beyond the retrieval index: texts, workers, interpreter and libraries."""
 
 USE = """
-import json, resource, sys, threading
+import json, sys, threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from looseleaf.document import Document, PageStore
 from looseleaf.retrieval import BM25Retriever
 
-def resident(pid="self"):
+def resident(pid="self", name="VmRSS:"):
     fields = (line.split() for line in Path(f"/proc/{pid}/status").read_text().splitlines())
-    return next(int(field[1]) for field in fields if field[0] == "VmRSS:")
+    return next(int(field[1]) for field in fields if field[0] == name)
 
 with PageStore(Path(sys.argv[2]), workers=2) as store:
     document = Document.open(sys.argv[1], store=store)
@@ -44,7 +44,7 @@ with PageStore(Path(sys.argv[2]), workers=2) as store:
                 peak = max(peak, resident() + sum(map(resident, workers)))
     print(json.dumps({
         "pages": document.page_count, "found": found, "index": index, "peak": peak,
-        "self": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss,
+        "self": resident(name="VmHWM:"),
         "opened": store.documents_opened, "extracted": store.pages_extracted, "rendered": store.pages_rendered,
     }))
 """

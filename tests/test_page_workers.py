@@ -102,7 +102,7 @@ HOSTILE = {
 REFUSED = {"truncated.pdf", "zero_pages.pdf", "encrypted.pdf", "a_million_pages.pdf", "png_bomb.pdf"}
 
 RUN = """
-import json, resource, sys
+import json, re, resource, sys
 from pathlib import Path
 from looseleaf.document import Limits, PageStore
 from looseleaf.runner.config import DataConfig, RunConfig
@@ -126,7 +126,9 @@ with PageStore(folder / "cache", limits=Limits(cpu_seconds=1), workers=2) as sto
             except DocumentError as error:
                 pages[f"{path.name} {page}"] = str(error)
 stops = {found.doc_id: [str(found.stop_reason), found.error] for found in run.trajectories().values()}
-peak = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+# A process's own ru_maxrss starts at what its parent held when it was started, so the peak is read from the kernel.
+own = int(re.search(r"VmHWM:\\s+(\\d+) kB", Path("/proc/self/status").read_text())[1])
+peak = max(own, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
 print(json.dumps([stops, pages, peak]))
 """
 
