@@ -1,0 +1,227 @@
+"""Reading training configurations from TOML: strict, layered, and frozen into the output folder."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from looseleaf.errors import ConfigError
+from looseleaf.models.role_spec import RoleSpec
+from looseleaf.protocol import PROTOCOLS, Protocol, named_protocol
+from looseleaf.runner.config import check_same_config
+from looseleaf.runstore import Run
+from looseleaf.training.config import TrainConfig, TrainTable
+
+__all__ = ["freeze_config", "load_config", "train_config"]
+
+EXTENDS = "extends"
+"""Key of a configuration that names the files it builds on, relative to itself."""
+MOST_FILES = 16
+"""Files that one configuration may build on; more are a circle."""
+STAGES = ("sft", "grpo")
+VARIANT = "{variant}"
+"""Stands for the variant's name in paths of `[train]` and `[data]`."""
+FREE = frozenset({"report_to", "save_every", "eval_every", "keep", "engine", "vllm"})
+"""Settings of `[train]` that may change when a training is continued: none changes what is learnt from a rollout."""
+UNKNOWN_FIELD = re.compile(r"Object contains unknown field `(?P<field>[^`]*)`(?: - at `\$\.?(?P<where>.*)`)?")
+"""How msgspec words an unknown key."""
+
+
+def load_config(path: Path, *overlays: Path, changes: Mapping[str, Any] | None = None) -> TrainConfig:
+    """Read a configuration with what it extends, then overlays, then single changes; later ones win.
+
+    Tables are merged key by key. `[sft]` and `[grpo]` hold what differs between the two stages; the one of the stage
+    in force is merged over `[train]`. `extends = "base.toml"` or a list of files is relative to the file it is in; all
+    other paths are relative to the current folder.
+
+    Args:
+        path: the configuration.
+        overlays: further files, e.g. of a launch.
+        changes: nested tables of single settings.
+
+    Raises:
+        ConfigError: a file cannot be read, a setting is unknown, or settings do not go together.
+    """
+    tables: dict[str, Any] = {}
+    for file in (path, *overlays):
+        tables = _merged(tables, _read(file, ()))
+    return train_config(_merged(tables, changes or {}), str(path))
+
+
+def train_config(tables: Mapping[str, Any], where: str = "The configuration") -> TrainConfig:
+    """A configuration from its tables, checked.
+
+    Args:
+        tables: as a file has them, without `extends`.
+        where: what error sentences call it.
+
+    Raises:
+        ConfigError: a setting is unknown or missing, or settings do not go together.
+    """
+    try:
+        plain = _with_roles(_with_protocol(_of_stage(tables)))
+        config = _with_variant(msgspec.convert(plain, TrainConfig))
+        config.check()
+    except msgspec.ValidationError as problem:
+        raise ConfigError(f"{where}: {_sentence(problem)}") from problem
+    except ConfigError as problem:
+        raise ConfigError(f"{where}: {problem}") from problem
+    return config
+
+
+def freeze_config(config: TrainConfig, folder: Path) -> None:
+    """Write `config.toml` into the output folder, or check that a training is continued under the same settings.
+
+    Raises:
+        RunError: a setting differs; it is named.
+    """
+    run = Run.create(folder)
+    tables = config.as_tables()
+    stored = run.config
+    if stored:
+        check_same_config(_without_free(stored), _without_free(tables), str(folder))
+        return
+    run.write_config(tables)
+
+
+def _read(path: Path, seen: tuple[Path, ...]) -> dict[str, Any]:
+    path = path.resolve() if seen else path
+    if len(seen) >= MOST_FILES:
+        raise ConfigError(f"{path} extends itself through {seen[0]}; break the circle.")
+    try:
+        tables = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as problem:
+        raise ConfigError(
+            f"The configuration {path} cannot be read ({problem}); check its path and its TOML."
+        ) from (problem)
+    bases = tables.pop(EXTENDS, [])
+    found: dict[str, Any] = {}
+    for base in [bases] if isinstance(bases, str) else bases:
+        found = _merged(found, _read(path.resolve().parent / str(base), (*seen, path)))
+    return _merged(found, tables)
+
+
+def _merged(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """Tables merged key by key; a role is taken whole, since options of one backend mean nothing to another."""
+    merged = dict(under)
+    for key, value in over.items():
+        held = merged.get(key)
+        is_table = isinstance(held, dict) and isinstance(value, dict) and "backend" not in value
+        merged[key] = _merged(held, value) if is_table and held is not None else value
+    return merged
+
+
+def _of_stage(tables: Mapping[str, Any]) -> dict[str, Any]:
+    rest = {key: value for key, value in tables.items() if key not in STAGES}
+    train = rest.get("train")
+    if not isinstance(train, dict) or train.get("stage") not in STAGES:
+        raise ConfigError('[train] needs stage = "sft" or stage = "grpo".')
+    for stage in STAGES:
+        _check_stage_keys(tables.get(stage, {}), stage)
+    return rest | {"train": _merged(train, tables.get(train["stage"], {}))}
+
+
+def _check_stage_keys(table: Any, stage: str) -> None:
+    """Both stages' tables are looked at, so that a slip in one is found while the other is trained."""
+    known = TrainTable.__struct_fields__
+    for key in table if isinstance(table, dict) else [stage]:
+        if key not in known:
+            raise ConfigError(f"[{stage}] has no setting {key!r}; {_advice(key, known)}")
+
+
+def _with_protocol(tables: dict[str, Any]) -> dict[str, Any]:
+    table = tables.get("protocol")
+    if not isinstance(table, dict):
+        return tables
+    name = str(table.get("name", "awm"))
+    is_whole = set(table) >= {"name", "max_turns", "returned_k", "shown_k"} and name not in PROTOCOLS
+    if is_whole:  # a frozen one whose name says what was changed
+        return tables
+    rules = {key: value for key, value in table.items() if key != "name"}
+    protocol: Protocol = named_protocol(name, **rules)
+    return tables | {"protocol": msgspec.to_builtins(protocol)}
+
+
+def _with_roles(tables: dict[str, Any]) -> dict[str, Any]:
+    """Roles given as one word, as on the command line, become tables."""
+    changed = dict(tables)
+    if isinstance(roles := tables.get("roles"), dict):
+        changed["roles"] = {name: _role(role) for name, role in roles.items()}
+    if isinstance(evaluation := tables.get("evaluation"), dict):
+        changed["evaluation"] = {
+            key: [_role(role) for role in value]
+            if key == "readers" and isinstance(value, list)
+            else _role(value)
+            if key in ("extractor", "judge")
+            else value
+            for key, value in evaluation.items()
+        }
+    return changed
+
+
+def _role(given: Any) -> Any:
+    if isinstance(given, dict):
+        for key in given:
+            if key not in RoleSpec.__struct_fields__:
+                raise ConfigError(
+                    f"A role has no setting {key!r}; {_advice(key, RoleSpec.__struct_fields__)}"
+                )
+    return RoleSpec.parse(given).as_config() if isinstance(given, str) else given
+
+
+def _with_variant(config: TrainConfig) -> TrainConfig:
+    def named(text: str) -> str:
+        return text.replace(VARIANT, config.variant)
+
+    train, data = config.train, config.data
+    return msgspec.structs.replace(
+        config,
+        train=msgspec.structs.replace(train, output=named(train.output), model=named(train.model)),
+        data=msgspec.structs.replace(data, trajectories=tuple(map(named, data.trajectories))),
+    )
+
+
+def _sentence(problem: msgspec.ValidationError) -> str:
+    found = UNKNOWN_FIELD.match(str(problem))
+    if found is None:
+        return f"{problem}; correct that setting."
+    where = found["where"] or ""
+    place = f"[{where}]" if where else "the top level"
+    return f"{place} has no setting {found['field']!r}; {_advice(found['field'], _fields_at(where))}"
+
+
+def _advice(key: str, known: Sequence[str]) -> str:
+    near = difflib.get_close_matches(key, known, n=1)
+    return f"did you mean {near[0]!r}?" if near else f"it has {', '.join(known)}."
+
+
+def _fields_at(where: str) -> Sequence[str]:
+    """Fields of the table at a path such as `train.lora`."""
+    kind: Any = TrainConfig
+    for name in filter(None, where.split(".")):
+        field = next((field for field in msgspec.structs.fields(kind) if field.name == name), None)
+        inner = msgspec.inspect.type_info(field.type) if field is not None else None
+        kind = _struct_in(inner)
+        if kind is None:
+            return ()
+    return tuple(kind.__struct_fields__)
+
+
+def _struct_in(info: Any) -> Any:
+    if isinstance(info, msgspec.inspect.StructType):
+        return info.cls
+    for part in getattr(info, "types", ()):
+        if isinstance(part, msgspec.inspect.StructType):
+            return part.cls
+    return None
+
+
+def _without_free(tables: Mapping[str, Any]) -> dict[str, Any]:
+    train = {key: value for key, value in tables.get("train", {}).items() if key not in FREE}
+    return {**tables, "train": train}
