@@ -339,6 +339,12 @@ class Run:
         write_atomically(self.path / "config.toml", tomli_w.dumps(_without_none(config)).encode())
 
     @property
+    def keeps_memory(self) -> bool:
+        """Whether the run's protocol has a working memory; without one, memory metrics are undefined."""
+        memory: str = self.config.get("protocol", {}).get("memory", "mandatory")
+        return memory != "none"
+
+    @property
     def manifest(self) -> dict[str, Any]:
         """Hashes, versions and counts; empty if there is none."""
         path = self.path / "manifest.json"

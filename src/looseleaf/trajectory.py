@@ -9,14 +9,14 @@ import math
 import numbers
 import re
 from enum import StrEnum
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
 from looseleaf.memory import Finding, WorkingMemory
 from looseleaf.roles import Action, NoteWriting, Observation, PolicyTurn, Usage
 
-__all__ = ["TRAJECTORY_VERSION", "Step", "StopReason", "Trajectory", "storable", "storable_value"]
+__all__ = ["TRAJECTORY_VERSION", "Part", "Step", "StopReason", "Trajectory", "storable", "storable_value"]
 
 TRAJECTORY_VERSION = 1
 """Version of the stored format; raised whenever a reader of the old format would misread the new one."""
@@ -77,6 +77,10 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     invalid: str | None = None
 
 
+Part = Literal["memory", "pages", "steps"]
+"""What of a trajectory a foreign source may not record: working memory, pages shown, turns."""
+
+
 class Trajectory(msgspec.Struct, frozen=True, kw_only=True):
     """One question, run once.
 
@@ -101,6 +105,8 @@ class Trajectory(msgspec.Struct, frozen=True, kw_only=True):
         usage: tokens of all turns.
         seconds: wall time.
         error: the sentence of the fault, where there was one.
+        undefined: what the source of an imported trajectory does not record, or not completely. What stands here of
+            it is for looking at only: metrics of it are undefined, not 0.
     """
 
     version: int = TRAJECTORY_VERSION
@@ -123,6 +129,7 @@ class Trajectory(msgspec.Struct, frozen=True, kw_only=True):
     usage: Usage = Usage()
     seconds: float = 0.0
     error: str | None = None
+    undefined: tuple[Part, ...] = ()
 
     @property
     def working_memory(self) -> WorkingMemory:

@@ -105,7 +105,7 @@ def _share(
 
 def row_carriers(scored: ScoredRun, reading_id: str, item: Item, threshold: str) -> RowCarriers:
     """Which findings of one memory carry the answer."""
-    memory = () if item.ran is None else item.ran.memory
+    memory = () if item.noted is None else item.noted.memory
     answers = _correct(scored, reading_id, item, VariantKind.OWN, threshold)
     without, alone = (
         [
@@ -135,9 +135,9 @@ def _correct(scored: ScoredRun, reading_id: str, item: Item, variant: str, thres
 def _cites_gold(found: Iterable[tuple[Item, RowCarriers]]) -> Iterator[tuple[Ratio, str]]:
     for item, row in found:
         gold = item.question.evidence_pages
-        if gold and item.ran is not None:
+        if gold and item.noted is not None:
             for number in row.sufficient or ():
-                page = item.ran.memory[number - 1].source_page
+                page = item.noted.memory[number - 1].source_page
                 yield Ratio(float(page in gold)), item.question.doc_id
 
 

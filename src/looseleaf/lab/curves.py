@@ -102,7 +102,7 @@ def budget_curve(scored: ScoredRun, reading_id: str) -> Iterable[Curve]:
     )
     if not budgets:
         return
-    items = [item for item in scored.items if not item.question.unanswerable and item.ran is not None]
+    items = [item for item in scored.items if not item.question.unanswerable and item.noted is not None]
     columns = {b: [_budget_value(scored, reading_id, item, b) for item in items] for b in budgets}
     rows = [
         (item.question.doc_id, [columns[b][i] for b in budgets])

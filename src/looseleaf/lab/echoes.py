@@ -64,7 +64,7 @@ def audit_echoes(scored: ScoredRun, reading_id: str | None, threshold: str) -> E
     cases = [
         _case(scored, item, reading_id, threshold)
         for item in scored.items
-        if item.ran is not None and not item.question.unanswerable and item.question.references
+        if item.noted is not None and not item.question.unanswerable and item.question.references
     ]
     return EchoAudit(
         rows=len(cases),
@@ -86,8 +86,8 @@ def audit_echoes(scored: ScoredRun, reading_id: str | None, threshold: str) -> E
 
 
 def _case(scored: ScoredRun, item: Item, reading_id: str | None, threshold: str) -> _Case:
-    assert item.ran is not None
-    texts = [finding.text for finding in item.ran.memory]
+    assert item.noted is not None
+    texts = [finding.text for finding in item.noted.memory]
     prediction = scored.prediction(item.key)
     memory = None if reading_id is None else scored.memory_score(item, reading_id)
     final = scored.answers.get(item.key)
@@ -96,7 +96,7 @@ def _case(scored: ScoredRun, item: Item, reading_id: str | None, threshold: str)
         gold=references_level(texts, item.question),
         predicted=echo_level(texts, prediction) if answer_items(prediction) else None,
         filtered=any(says_whole(texts, reference) for reference in item.question.references),
-        bare=any(echoes_answer(item.ran.memory, prediction)),
+        bare=any(echoes_answer(item.noted.memory, prediction)),
         memory=None if memory is None or memory.value is None else binarise(memory.value, threshold),
         final=None if final is None or final.value is None else binarise(final.value, threshold),
     )

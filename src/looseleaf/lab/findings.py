@@ -58,18 +58,18 @@ class _Case(NamedTuple):
 
     finding: Finding
     item: Item
-    shown: bool
+    shown: bool | None
 
 
 def audit_findings(scored: ScoredRun) -> FindingAudit:
     """Check every finding of every trajectory that no fault ended."""
-    items = [item for item in scored.items if item.ran is not None]
+    items = [item for item in scored.items if item.noted is not None]
     cases = [case for item in items for case in _cases(item)]
     rejects = scored.protocol.get("validation") == "reject" and scored.protocol.get("memory") != "none"
     return FindingAudit(
         findings=len(cases),
-        memories=sum(bool(item.ran and item.ran.memory) for item in items),
-        empty=sum(not (item.ran and item.ran.memory) for item in items),
+        memories=sum(bool(item.noted and item.noted.memory) for item in items),
+        empty=sum(not (item.noted and item.noted.memory) for item in items),
         shown=_share("cites a page that was shown", cases, lambda case: case.shown),
         shown_cannot_fail=REJECTED if rejects else "",
         gold=_share("cites a gold page", cases, _cites_gold),
@@ -93,10 +93,11 @@ ONLY_GOLD = "only gold pages were shown (an oracle setting), and the protocol re
 
 
 def _cases(item: Item) -> Iterator[_Case]:
-    trajectory = item.ran
+    trajectory = item.noted
     if trajectory is not None:
+        known = "pages" not in trajectory.undefined
         for finding, shown in zip(trajectory.memory, was_shown(trajectory), strict=True):
-            yield _Case(finding, item, shown)
+            yield _Case(finding, item, shown if known else None)
 
 
 def was_shown(trajectory: Trajectory) -> tuple[bool, ...]:
@@ -128,7 +129,7 @@ def _cites_gold(case: _Case) -> bool | None:
 def _all_gold(items: Iterable[Item]) -> MetricValue:
     outcomes = []
     for item in items:
-        gold, memory = item.question.evidence_pages, item.ran.memory if item.ran else ()
+        gold, memory = item.question.evidence_pages, item.noted.memory if item.noted else ()
         if gold and memory:
             hit = all(finding.source_page in gold for finding in memory)
             outcomes.append((Ratio(float(hit)), item.question.doc_id))
@@ -137,5 +138,5 @@ def _all_gold(items: Iterable[Item]) -> MetricValue:
 
 def _gold_only(items: Sequence[Item]) -> str:
     """Whether gold pages were all that the policy could see on the rows that have them."""
-    found = [item.ran for item in items if item.ran is not None and item.question.evidence_pages]
+    found = [item.noted for item in items if item.noted is not None and item.question.evidence_pages]
     return ONLY_GOLD if found and all(ran.oracle.get("gold_pages") for ran in found) else ""

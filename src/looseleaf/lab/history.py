@@ -124,9 +124,9 @@ class RowHistory(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def row_history(scored: ScoredRun, reading_id: str, item: Item) -> RowHistory | None:
-    """The history of one row; `None` where nothing ran."""
-    trajectory = item.ran
-    if trajectory is None:
+    """The history of one row; `None` where nothing ran, or where notes and pages were not both recorded."""
+    trajectory = item.noted
+    if trajectory is None or "pages" in trajectory.undefined:
         return None
     turns = turns_written(trajectory)
     spending = _spending(trajectory)

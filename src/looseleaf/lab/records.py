@@ -39,6 +39,11 @@ class Item(NamedTuple):
         """The trajectory, unless there is none or a fault ended it."""
         return None if self.trajectory is None or self.trajectory.stop_reason.is_fault else self.trajectory
 
+    @property
+    def noted(self) -> Trajectory | None:
+        """`ran`, unless its source records no memory, so that there is none to examine."""
+        return None if self.ran is None or "memory" in self.ran.undefined else self.ran
+
 
 class ScoredRun:
     """A run under one scorer.
@@ -110,6 +115,8 @@ class ScoredRun:
         row = self.scores("memory", reading_id, variant, sample).get(item.key)
         if row is not None:
             return row.score
+        if item.ran is not None and item.noted is None:
+            return None
         if item.ran is None or (variant == "own" and sample == 0):
             return Score(unscored=Unscored.AGENT_FAULT)
         return None
@@ -134,8 +141,9 @@ class ScoredRun:
             upstream={key: row.upstream_value for key, row in self.answers.items()},
             predictions={key: _text(row) for key, row in self.answers.items()},
             readings={key: _text(row) for key, row in memories.items()},
+            keeps_memory=self.run.keeps_memory,
         )
-        if reading_id is None:
+        if reading_id is None or not self.run.keeps_memory:
             return made
         return [
             _with_memory(row, self.memory_score(item, reading_id, variant, sample))

@@ -49,10 +49,14 @@ def _f1_at_best(row: Row) -> Ratio:
 
 
 def _turns(row: Row) -> Ratio | Missing:
+    if row.lacks("steps"):
+        return UNDEFINED
     return UNSCORED if row.ran is None else Ratio(row.ran.turns)
 
 
 def _invalid(row: Row) -> Ratio | Missing:
+    if row.lacks("steps"):
+        return UNDEFINED
     if row.ran is None:
         return UNSCORED
     return Ratio(row.ran.invalid_turns, row.ran.turns)

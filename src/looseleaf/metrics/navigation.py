@@ -2,7 +2,8 @@
 
 Two conventions stand side by side. *Recipe*: the published formula on all rows, empty denominators giving 0, so
 recall cannot reach 1 on a set with unanswerable rows. *Defined*: rows with gold pages only; the others are undefined
-and counted. Corpus values are means of per-question values, F1 included.
+and counted. Under both, an imported trajectory whose source does not say which pages were shown is undefined. Corpus
+values are means of per-question values, F1 included.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ def page_f1(shown: Pages, gold: Pages) -> float:
 def _navigation(name: str, doc: str, value: Callable[[Pages, Pages], float], *, recipe: bool) -> Metric:
     def of(row: Row) -> Ratio | Missing:
         gold = row.gold_pages
-        if gold is None or (not gold and not recipe):
+        if gold is None or (not gold and not recipe) or row.lacks("pages"):
             return UNDEFINED
         return UNSCORED if row.ran is None else Ratio(value(row.shown_pages, gold))
 
@@ -45,6 +46,8 @@ def _navigation(name: str, doc: str, value: Callable[[Pages, Pages], float], *, 
 
 
 def _unique_pages(row: Row) -> Ratio | Missing:
+    if row.lacks("pages"):
+        return UNDEFINED
     return UNSCORED if row.ran is None else Ratio(len(row.shown_pages))
 
 

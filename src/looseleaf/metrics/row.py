@@ -9,7 +9,7 @@ import msgspec
 from looseleaf.question import Question
 from looseleaf.score import Score, Unscored
 from looseleaf.scoring.thresholds import binarise, threshold_named
-from looseleaf.trajectory import Trajectory
+from looseleaf.trajectory import Part, Trajectory
 
 __all__ = ["Row", "rows_of"]
 
@@ -26,6 +26,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
         prediction: the short answer that was scored, as text.
         reading: the reader's short answer, as text.
         threshold: above what a score counts as correct; see `correct`.
+        keeps_memory: whether the run's protocol has a working memory.
     """
 
     question: Question
@@ -36,6 +37,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     prediction: str = ""
     reading: str = ""
     threshold: str = ">0"
+    keeps_memory: bool = True
 
     @property
     def answer_correct(self) -> bool | None:
@@ -55,6 +57,12 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     def ran(self) -> Trajectory | None:
         """The trajectory, unless a fault ended it: what a server outage left of one says nothing about the agent."""
         return None if self.trajectory is None or self.trajectory.stop_reason.is_fault else self.trajectory
+
+    def lacks(self, part: Part) -> bool:
+        """Whether there is no such part of the trajectory to measure, which is not the same as an empty one."""
+        if part == "memory" and not self.keeps_memory:
+            return True
+        return self.trajectory is not None and part in self.trajectory.undefined
 
     @property
     def gold_pages(self) -> frozenset[int] | None:
@@ -79,6 +87,7 @@ def rows_of(
     upstream: Mapping[str, float | None] | None = None,
     predictions: Mapping[str, str] | None = None,
     readings: Mapping[str, str] | None = None,
+    keeps_memory: bool = True,
 ) -> list[Row]:
     """One row for every selected question and sample, whether or not anything came of it.
 
@@ -87,12 +96,13 @@ def rows_of(
         trajectories: by trajectory id, or plain.
         answers: score of the final answer by trajectory id; a missing one is unscored, never absent.
         memories: score of the memory by trajectory id, likewise; `None` where no reader ran, so that memory metrics
-            are undefined.
+            are undefined. They also are for an imported trajectory whose source records no memory.
         samples: trajectories that each question was to have.
         threshold: name of the binarisation, a key of `looseleaf.scoring.thresholds.THRESHOLDS`.
         upstream: what the upstream code would have recorded, by trajectory id; the scores themselves by default.
         predictions: scored short answers by trajectory id.
         readings: the reader's short answers by trajectory id.
+        keeps_memory: whether the run's protocol has a working memory.
 
     Raises:
         ConfigError: there is no such threshold.
@@ -105,15 +115,25 @@ def rows_of(
             question=question,
             trajectory=by_id.get(key),
             answer=answers.get(key, fault),
-            memory=None if memories is None else memories.get(key, fault),
+            memory=_memory_score(key, by_id.get(key), memories, keeps_memory),
             upstream=answers.get(key, fault).value if upstream is None else upstream.get(key),
             prediction=(predictions or {}).get(key, ""),
             reading=(readings or {}).get(key, ""),
             threshold=threshold,
+            keeps_memory=keeps_memory,
         )
         for question in questions
         for key in _keys(question, samples)
     ]
+
+
+def _memory_score(
+    key: str, trajectory: Trajectory | None, memories: Mapping[str, Score] | None, keeps_memory: bool
+) -> Score | None:
+    """The memory's score; `None` where there is no memory, unscored where there should be a score."""
+    if memories is None or not keeps_memory or (trajectory is not None and "memory" in trajectory.undefined):
+        return None
+    return memories.get(key) or Score(unscored=Unscored.AGENT_FAULT)
 
 
 def _keys(question: Question, samples: int) -> Sequence[str]:

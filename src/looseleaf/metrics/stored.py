@@ -49,6 +49,7 @@ def stored_rows(
         upstream={key: row.upstream_value for key, row in answers.items()},
         predictions={key: _text(row) for key, row in answers.items()},
         readings={key: _text(row) for key, row in memories.items()},
+        keeps_memory=run.keeps_memory,
     )
 
 

@@ -108,7 +108,7 @@ def _sorted(tables: Iterable[MetricTable], order: Sequence[str]) -> list[MetricT
 
 
 def _recall_label(row: Row) -> list[str]:
-    if row.ran is None:
+    if row.ran is None or row.lacks("pages"):
         return []
     if not row.gold_pages:
         return [RECALL_ORDER[3]]
@@ -117,7 +117,7 @@ def _recall_label(row: Row) -> list[str]:
 
 
 def _pages_label(row: Row) -> list[str]:
-    if row.ran is None:
+    if row.ran is None or row.lacks("pages"):
         return []
     count = len(row.shown_pages)
     return [next((label for most, label in PAGE_BINS if count <= most), MORE_PAGES)]

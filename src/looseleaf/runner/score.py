@@ -28,6 +28,7 @@ from looseleaf.trajectory import Trajectory
 __all__ = [
     "ScoreOutcome",
     "check_score_config",
+    "has_memory",
     "own_responses",
     "own_task",
     "scorable_questions",
@@ -129,9 +130,9 @@ async def _score(
 ) -> ScoreOutcome:
     """All stages in order, for one scorer after the other; readers read once."""
     trajectories = run.trajectories()
-    tasks = [own_task(t) for t in trajectories.values() if not t.stop_reason.is_fault]
+    tasks = [own_task(t) for t in trajectories.values() if has_memory(t)]
     readings: dict[str, list[ReadingRow]] = {}
-    if _has_memory(run):
+    if run.keeps_memory:
         for spec, reader in readers:
             reading_id, rows = await stages[0].read(spec, reader, tasks)
             readings[reading_id] = [row for row in rows if row.variant == "own" and row.sample_index == 0]
@@ -167,6 +168,11 @@ async def _replay(
     return sum([await replay.run(run, progress) for replay in due])
 
 
+def has_memory(trajectory: Trajectory) -> bool:
+    """Whether there is a terminal memory to read, be it empty: no fault, and no source that records none."""
+    return not trajectory.stop_reason.is_fault and "memory" not in trajectory.undefined
+
+
 def own_task(trajectory: Trajectory) -> ReadingTask:
     """The reading of a trajectory's own terminal memory."""
     return ReadingTask(trajectory.trajectory_id, trajectory.question, trajectory.working_memory)
@@ -182,11 +188,6 @@ def own_responses(
     samples = int(run.config.get("run", {}).get("samples", 1))
     missing = _without_document(run, questions, trajectories)
     return list(responses_of(questions, trajectories, readings, samples, missing))
-
-
-def _has_memory(run: Run) -> bool:
-    memory: str = run.config.get("protocol", {}).get("memory", "mandatory")
-    return memory != "none"
 
 
 def _without_document(

@@ -59,6 +59,7 @@ def _list_row(snapshot: Snapshot, item: Item) -> dict[str, Any]:
     question, record, row = item.question, item.trajectory, item.row
     gold = question.evidence_pages
     shown = record.shown_pages if record else ()
+    lacks = record.undefined if record else ()
     return {
         "id": item.key,
         "question": question.question,
@@ -73,11 +74,13 @@ def _list_row(snapshot: Snapshot, item: Item) -> dict[str, Any]:
         "answer": (record.answer or "") if record else "",
         "stop": str(record.stop_reason) if record else "not run",
         "error": (record.error or "") if record else "",
-        "turns": record.turns if record else 0,
-        "invalid": record.invalid_turns if record else 0,
-        "pages": len(shown),
-        "findings": len(record.memory) if record else 0,
-        "recall": page_recall(frozenset(shown), frozenset(gold)) if record and gold else None,
+        "turns": None if "steps" in lacks else record.turns if record else 0,
+        "invalid": None if "steps" in lacks else record.invalid_turns if record else 0,
+        "pages": None if "pages" in lacks else len(shown),
+        "findings": None if "memory" in lacks else len(record.memory) if record else 0,
+        "recall": page_recall(frozenset(shown), frozenset(gold))
+        if record and gold and "pages" not in lacks
+        else None,
         "seconds": record.seconds if record else None,
         "tokens": _tokens(record) if record else None,
         "step_of_training": record.step_of_training if record else None,
@@ -145,7 +148,7 @@ def _memory(snapshot: Snapshot, item: Item, record: Trajectory) -> list[dict[str
             "page": finding.source_page,
             "flags": list(finding.flags),
             "turn": turn,
-            "page_was_shown": seen,
+            "page_was_shown": None if "pages" in record.undefined else seen,
             "cites_gold": None if gold is None else finding.source_page in gold,
             "sufficient": _among(number, carrying["sufficient"]),
             "necessary": _among(number, carrying["necessary"]),

@@ -116,9 +116,9 @@ def audit_grounding(
         threshold: when a graded score counts as correct.
         checker: printable name of the check.
     """
-    pairs = [(item, row) for item in scored.items if item.ran is not None for row in rows.get(item.key, ())]
+    pairs = [(item, row) for item in scored.items if item.noted is not None for row in rows.get(item.key, ())]
     found = [row for _, row in pairs]
-    answerable = [item for item in scored.items if item.ran is not None and not item.question.unanswerable]
+    answerable = [item for item in scored.items if item.noted is not None and not item.question.unanswerable]
     states = [
         (item, _state(scored, rows.get(item.key, ()), item, reading_id, threshold)) for item in answerable
     ]

@@ -24,7 +24,7 @@ from looseleaf.runner.lab.config import LabConfig
 from looseleaf.runner.lab.documents import RunDocuments
 from looseleaf.runner.lab.grounding import Grounded, check_groundings
 from looseleaf.runner.lab.memories import MemoryRow, gold_texts, write_improved
-from looseleaf.runner.score import own_responses, own_task, scorable_questions
+from looseleaf.runner.score import has_memory, own_responses, own_task, scorable_questions
 from looseleaf.runner.stage import StageProgress
 from looseleaf.runner.stages import ReadingTask, Stages
 from looseleaf.runstore import ReadingRow, Run
@@ -126,7 +126,7 @@ class _Lab:
     async def run(self, readers: Sequence[tuple[RoleSpec, Reader]]) -> LabOutcome:
         """All stages in order."""
         for spec, reader in readers:
-            await self._read(spec, reader, [own_task(item.ran) for item in self._items() if item.ran])
+            await self._read(spec, reader, [own_task(item.noted) for item in self._items() if item.noted])
         sampled = await self._read_samples([spec for spec, _ in readers])
         score_id = await self._score(sampled)
         scored = ScoredRun(self._run, score_id)
@@ -181,9 +181,9 @@ class _Lab:
                     self._notices.append(f"The reader {spec.name} gives one answer only: it is not sampled.")
                 continue
             tasks = [
-                own_task(item.ran)._replace(sample_index=sample, seed=sample)
+                own_task(item.noted)._replace(sample_index=sample, seed=sample)
                 for item in self._items()
-                if item.ran
+                if item.noted
                 for sample in range(self._config.samples)
             ]
             async with closing(make_reader(again)) as reader:
@@ -246,7 +246,7 @@ class _Lab:
         """Memory of the donor question's trajectory with the same sample number."""
         sample = item.key.rpartition("#")[2]
         found = self._trajectories.get(f"{donors.get(item.question.question_id, '')}#{sample}")
-        return None if found is None or found.stop_reason.is_fault else found.working_memory
+        return found.working_memory if found is not None and has_memory(found) else None
 
     # -- scores, answers, grounding ---------------------------------------------------------------------------
 
@@ -265,11 +265,11 @@ class _Lab:
         if self._config.answerer == "none":
             return None
         swapped = [
-            Swapped(item.question, item.ran, variant.name, memory)
+            Swapped(item.question, item.noted, variant.name, memory)
             for item in sorted(scored.items, key=lambda item: item.question.doc_id)
-            if item.ran and not item.question.unanswerable
+            if item.noted and not item.question.unanswerable
             for kind in KINDS
-            for variant, memory in memories_of(kind, item.question, item.ran, materials[item.key])
+            for variant, memory in memories_of(kind, item.question, item.noted, materials[item.key])
         ]
         answers = await answer_anew(
             self._run, self._config, self._stages, swapped, self._documents, self._progress
@@ -294,10 +294,10 @@ def _tasks(
     items: Iterable[Item], kinds: Sequence[VariantKind], materials: Mapping[str, Material]
 ) -> Iterable[ReadingTask]:
     for item in items:
-        if item.ran is None:
+        if item.noted is None:
             continue
         for kind in kinds:
-            for variant, memory in memories_of(kind, item.question, item.ran, materials[item.key]):
+            for variant, memory in memories_of(kind, item.question, item.noted, materials[item.key]):
                 yield ReadingTask(item.key, item.question.question, memory, variant.name)
 
 

@@ -92,7 +92,7 @@ def _made(checker: RoleSpec) -> Judge:
 
 
 def _cases(item: Item) -> Iterator[_Case]:
-    memory = () if item.ran is None else item.ran.memory
+    memory = () if item.noted is None else item.noted.memory
     for number, finding in enumerate(memory, start=1):
         yield _Case(item, number, finding)
 

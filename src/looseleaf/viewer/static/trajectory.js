@@ -83,7 +83,7 @@ function finding(run, item, each, turn) {
   const marks = [
     each.cites_gold === true && el("span", { class: "chip good" }, "gold page"),
     each.cites_gold === false && el("span", { class: "chip" }, "not a gold page"),
-    !each.page_was_shown && el("span", { class: "chip bad" }, "page was not shown"),
+    each.page_was_shown === false && el("span", { class: "chip bad" }, "page was not shown"),
     each.sufficient && el("span", { class: "chip good" }, "answers alone"),
     each.necessary && el("span", { class: "chip good" }, "needed"),
     ...each.flags.map((flag) => el("span", { class: "chip bad" }, flag.replaceAll("_", " "))),
