@@ -367,3 +367,51 @@ def test_grounding_without_documents_is_left_out_and_said(own_set: OwnSet, tmp_p
     moved = LabConfig(score=ScoreConfig(extractor=NO_EXTRACTOR), data=str(tmp_path / "elsewhere"))
     assert run_lab(run, moved).grounding_id
     assert Unscored.MISSING_DOCUMENT
+
+
+# -- what a caption says of a whole table ---------------------------------------------------------------------------
+
+YEARS_PAGE = """
+Table 6: Works of the harbour, 2005
+Project	Budget (EUR k)	Water (ML)	Speed (rpm)
+Rope walk	29,739	184.3	1,450
+Ice house	48,693	567.7	2,900
+Net loft	17,665	610.7	960
+Table 7: Works of the harbour, 2003
+Project	Budget (EUR k)	Water (ML)	Speed (rpm)
+Boat shed	65,589	199.4	725
+Slip way	92,304	842.4	1,450
+Tar store	75,559	375.5	2,880
+"""
+YEARS = PageIndex([YEARS_PAGE, OTHER_PAGE])
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Works of the harbour, 2003: budget of the tar store 75,559 thousand euros", G),
+        ("The budget of the ice house was 48.693 million euros in 2005.", G),
+        ("Works of the harbour, 2005: budget of the tar store 75,559 thousand euros", C),
+        ("The budget of the ice house was 48,693 thousand euros in 2003.", C),
+        ("The budget of the ice house was 48,693 million euros in 2005.", C),
+        ("Works of the harbour, 2003: water of the slip way 842.4 megalitres", G),
+        ("Works of the harbour, 2003: water of the slip way 842.4 m3", C),
+        ("The rope walk turned at a speed of 1,450 rpm in 2005.", G),
+        ("The net loft turned at a speed of 960 Hz in 2005.", C),
+    ],
+)
+def test_year_and_unit_of_a_table_hold_for_its_cells(text: str, expected: Verdict) -> None:
+    assert check_finding(Finding(text, 1), YEARS).verdict is expected
+
+
+@pytest.mark.parametrize(
+    ("head", "scale"),
+    [
+        ("Budget (EUR k)", "thousand"),
+        ("Sales ($m)", "million"),
+        ("Debt [USD '000]", "thousand"),
+        ("Size (m)", ""),
+    ],
+)
+def test_short_scales_of_a_column_head(head: str, scale: str) -> None:
+    assert "".join(unit.name for unit in units_in(head) if unit.family == "scale") == scale

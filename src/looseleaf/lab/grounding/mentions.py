@@ -13,7 +13,7 @@ from looseleaf.lab.grounding.units import UNITS, Unit, unit_after
 from looseleaf.models.extractive.number import find_numbers
 from looseleaf.models.extractive.words import number_word
 
-__all__ = ["Mention", "any_same", "codes_in", "mentions_in", "same_number"]
+__all__ = ["SCALE_FACTORS", "Mention", "any_same", "codes_in", "mentions_in", "same_number"]
 
 SCALE_FACTORS = {"thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
 _CODE = re.compile(r"(?<![\w-])(?=[A-Za-z0-9-]*\d)[A-Z][A-Za-z]*[-–]?[A-Za-z0-9]*(?:-[A-Za-z0-9]+)*(?![\w-])")

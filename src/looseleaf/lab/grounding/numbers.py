@@ -8,7 +8,7 @@ from itertools import combinations
 from math import isclose, log
 
 from looseleaf.lab.grounding.claims import Claims
-from looseleaf.lab.grounding.mentions import Mention, any_same, same_number
+from looseleaf.lab.grounding.mentions import SCALE_FACTORS, Mention, any_same, same_number
 from looseleaf.lab.grounding.places import Place, labels_in
 from looseleaf.lab.grounding.record import ClaimKind, ClaimVerdict, Verdict
 from looseleaf.lab.grounding.units import UNITS, Unit
@@ -57,7 +57,13 @@ EXCLUSIVE = frozenset(
 def found_places(claims: Claims, number: Mention, places: Iterable[Place]) -> list[Place]:
     """Where a page holds a number."""
     hedged = claims.hedged(number)
-    return [place for place in places if same_number(number, place.mention, hedged=hedged)]
+    return [p for p in places if same_number(number, p.mention, hedged=hedged) or _same_in_full(number, p)]
+
+
+def _same_in_full(number: Mention, place: Place) -> bool:
+    """Whether a number with a scale is one whose scale stands in the column head: 4.7 million in thousands is 4,700."""
+    scale = next((SCALE_FACTORS[unit.name] for unit in place.units if unit.family == "scale"), 1.0)
+    return number.scale != 1.0 and isclose(number.value * number.scale, place.mention.value * scale)
 
 
 def check_number(
@@ -87,6 +93,9 @@ def check_number(
         return ClaimVerdict(
             ClaimKind.NUMBER, number.text, Verdict.CONTRADICTED, f"there stands {rival.mention.text}"
         )
+    other_year = _other_year(claims, number, found)
+    if other_year:
+        return ClaimVerdict(ClaimKind.NUMBER, number.text, Verdict.CONTRADICTED, f"of {other_year}")
     wrong = _wrong_unit(claims, number, found, places)
     if wrong is not None:
         stated, unit = wrong
@@ -334,6 +343,17 @@ def _units_fit(number: Mention, rival: Place) -> bool:
     )
 
 
+# -- the wrong year -----------------------------------------------------------------------------------------------
+
+
+def _other_year(claims: Claims, number: Mention, found: Sequence[Place]) -> str:
+    """The year of the tables that hold a number, where their captions give it and the finding gives only others."""
+    stated = {int(mention.value) for mention in claims.numbers if mention.year}
+    if number.year or not stated or any(not place.years or stated & place.years for place in found):
+        return ""
+    return " to ".join(map(str, sorted({min(found[0].years), max(found[0].years)})))
+
+
 # -- the wrong unit -----------------------------------------------------------------------------------------------
 
 
@@ -354,6 +374,8 @@ def _conflict(
     stated: Sequence[Unit], number: Mention, place: Place, places: Sequence[Place]
 ) -> tuple[Unit, Unit] | None:
     for unit in stated:
+        if unit.family == "scale" and _same_in_full(number, place):
+            continue
         other = _other_at(unit, number, place) or _other_on_page(unit, place, places)
         if other is not None:
             return unit, other

@@ -39,6 +39,7 @@ class Place(msgspec.Struct, frozen=True):
         labels: names and years of its part of the sentence, where the sentence has parallel parts.
         after: stems of the words right behind it in a sentence, up to a comma or the next number: what is counted.
         page_units: every unit that the page names anywhere.
+        years: what a table's caption gives as the years of all its cells; none where column heads or rows give years.
     """
 
     mention: Mention
@@ -52,6 +53,7 @@ class Place(msgspec.Struct, frozen=True):
     labels: frozenset[str] = frozenset()
     after: frozenset[str] = frozenset()
     page_units: frozenset[Unit] = frozenset()
+    years: frozenset[int] = frozenset()
 
 
 @lru_cache(maxsize=1024)
@@ -86,6 +88,7 @@ def numbered_labels(text: str) -> tuple[str, ...]:
 
 def _cells(table: Table, group: int) -> Iterator[Place]:
     heads = stem_set(" ".join(table.header)) - stem_set(table.caption)
+    years = _years_of(table)
     for row in table.rows:
         label = _row_words(row)
         for column, cell in enumerate(row.cells):
@@ -102,7 +105,22 @@ def _cells(table: Table, group: int) -> Iterator[Place]:
                     units=_cell_units(mention, head, row.cells[0], table),
                     reliable=not table.chart,
                     line=row.line,
+                    years=years,
                 )
+
+
+_YEAR = re.compile(r"(?<![\w.,-])(?:19|20)\d\d(?![\w-]|[.,]\d)")
+
+
+def _years_of(table: Table) -> frozenset[int]:
+    """The years that a caption gives to a whole table, ranges filled; none where heads or row labels have years.
+
+    Charts have none: which caption is theirs is a guess.
+    """
+    if table.chart or _YEAR.search(" ".join((*table.header, *(row.label for row in table.rows)))):
+        return frozenset()
+    found = [int(year) for year in _YEAR.findall(table.caption)]
+    return frozenset(range(min(found), max(found) + 1)) if found else frozenset()
 
 
 def _row_words(row: TableRow) -> frozenset[str]:

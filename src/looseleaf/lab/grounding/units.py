@@ -57,6 +57,8 @@ FAMILIES: dict[str, dict[str, str]] = {
         "g": "g gram grams gramme grammes",
         "kg": "kg kilogram kilograms kilo kilos",
         "t": "t tonne tonnes ton tons",
+        "kt": "kt kilotonne kilotonnes kiloton kilotons",
+        "mt": "Mt megatonne megatonnes megaton megatons",
         "lb": "lb lbs",
         "oz": "oz ounce ounces",
     },
@@ -90,6 +92,10 @@ FAMILIES: dict[str, dict[str, str]] = {
         "ul": "µl ul microlitre microlitres microliter microliters",
         "ml": "ml mL millilitre millilitres milliliter milliliters",
         "l": "l L litre litres liter liters",
+        "hl": "hl hectolitre hectolitres hectoliter hectoliters",
+        "kl": "kl kL kilolitre kilolitres kiloliter kiloliters",
+        "Ml": "ML megalitre megalitres megaliter megaliters",
+        "Gl": "GL gigalitre gigalitres gigaliter gigaliters",
         "m3": "m³ m3",
         "gal": "gallon gallons gal",
     },
@@ -104,14 +110,20 @@ FAMILIES: dict[str, dict[str, str]] = {
         "atm": "atm",
     },
     "temperature": {"c": "°C celsius", "f": "°F fahrenheit", "k": "kelvin"},
-    "torque": {"nm": "Nm newton-metre newton-metres"},
+    "torque": {"nm": "Nm newton-metre newton-metres", "knm": "kNm kilonewton-metre kilonewton-metres"},
     "data": {
         "kb": "KB kB",
         "mb": "MB megabyte megabytes",
         "gb": "GB gigabyte gigabytes",
         "tb": "TB terabyte terabytes",
     },
-    "frequency": {"hz": "Hz hertz", "khz": "kHz kilohertz", "mhz": "MHz megahertz", "ghz": "GHz gigahertz"},
+    "frequency": {
+        "rpm": "rpm",
+        "hz": "Hz hertz",
+        "khz": "kHz kilohertz",
+        "mhz": "MHz megahertz",
+        "ghz": "GHz gigahertz",
+    },
     "voltage": {"mv": "mV millivolt millivolts", "v": "V volt volts", "kv": "kV kilovolt kilovolts"},
     "current": {"ma": "mA milliampere", "a": "A ampere amperes amp amps"},
     "capacity": {"mah": "mAh", "ah": "Ah"},
@@ -143,6 +155,9 @@ AMBIGUOUS = frozenset(
 _AFTER = re.compile(r"\s?-?(%|°\s?[CF]|[€$£¥₹]|[A-Za-zµ]+(?:/[A-Za-z]+)?[²³23]?)(?![A-Za-z])")
 _WORD = re.compile(r"%|°\s?[CF]|US\$|[€$£¥₹]|[A-Za-zµ]+(?:/[A-Za-z]+)?[²³23]?")
 _BRACKETED = re.compile(r"[(\[]\s*([^()\[\]]{1,24})\s*[)\]]")
+_SCALED = re.compile(r"(?:US\$|[€$£¥₹]|[A-Z]{3})\s?(k|K|m|M|b|B|['’]?000s?)")
+"""A currency with a short scale, as column heads write it: "EUR k", "$m", "USD '000"."""
+SHORT_SCALES = {"k": "thousand", "m": "million", "b": "billion"}
 
 
 def unit_after(text: str, position: int) -> list[Unit]:
@@ -165,6 +180,14 @@ def units_in(text: str) -> Iterator[Unit]:
         unit = _unit(word)
         if unit is not None and (word not in AMBIGUOUS or word in bracketed):
             yield unit
+    yield from _short_scales(text)
+
+
+def _short_scales(text: str) -> Iterator[Unit]:
+    for inside in _BRACKETED.findall(text):
+        match = _SCALED.fullmatch(inside.strip())
+        if match is not None:
+            yield Unit("scale", SHORT_SCALES.get(match[1].lower(), "thousand"))
 
 
 def _unit(spelling: str) -> Unit | None:
