@@ -77,6 +77,7 @@ class InspectClient:
         self.model = model.name
         self.options = options
         self._asked = model
+        self._name = str(model)
         self._config = config or GenerateConfig()
         self._listener = listener
         self._known: list[tuple[Message, ChatMessage]] = []
@@ -102,9 +103,9 @@ class InspectClient:
         if self._listener is not None:
             self._listener(sent, output)
         if output.empty:
-            raise ProviderError(f"The model {self.model} gave no reply ({output.error or 'no choice'}).")
+            raise ProviderError(f"The model {self._name} gave no reply ({output.error or 'no choice'}).")
         if output.stop_reason == OVERFLOW:
-            raise ContextOverflowError(f"The conversation does not fit the context of {self.model}.")
+            raise ContextOverflowError(f"The conversation does not fit the context of {self._name}.")
         return _reply(output)
 
     async def _generate(
@@ -116,7 +117,7 @@ class InspectClient:
             raise
         except Exception as problem:
             what = f"{type(problem).__name__}: {problem}"
-            raise ProviderError(f"The model {self.model} gave no reply ({what}).") from problem
+            raise ProviderError(f"The model {self._name} gave no reply ({what}).") from problem
 
     def _with_schema(self, fields: Mapping[str, Any]) -> GenerateConfig:
         if "response_format" not in fields:
@@ -173,7 +174,9 @@ def _message(message: Message, function: str | None) -> ChatMessage:
     if message.role == "tool":
         return ChatMessageTool(content=content, tool_call_id=message.tool_call_id, function=function)
     if message.role == "assistant":
-        return ChatMessageAssistant(content=content, tool_calls=[_call(c) for c in message.tool_calls] or None)
+        return ChatMessageAssistant(
+            content=content, tool_calls=[_call(c) for c in message.tool_calls] or None
+        )
     return ChatMessageUser(content=content)
 
 

@@ -7,143 +7,202 @@ take documents as clusters; slices by evidence source overlap, since a question 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any
 
 import msgspec
 from inspect_ai.model import GenerateConfig
-from inspect_ai.scorer import (
-    Metric,
-    SampleScore,
-    Scorer,
-    Target,
-    Value,
-    mean,
-    metric,
-    scorer,
-    stderr,
-)
+from inspect_ai.scorer import Metric, SampleScore, Scorer, Target, Value, mean, metric, scorer, stderr
 from inspect_ai.scorer import Score as InspectScore
 from inspect_ai.solver import TaskState
 
 from looseleaf.adapters.inspect_model import InspectClient, as_client, model_of_role
-from looseleaf.errors import AgentError, FaultError, boundary
+from looseleaf.adapters.judging import Judged, judge_trajectory
 from looseleaf.metrics.row import Row
 from looseleaf.metrics.sources import source_names
 from looseleaf.metrics.table import evaluate_rows
+from looseleaf.models.chat.client import ChatClient
 from looseleaf.models.chat.options import ChatOptions
 from looseleaf.models.chat.text_roles import ChatExtractor, ChatJudge, ChatReader
 from looseleaf.models.embedded import EmbeddedReader
 from looseleaf.models.role_spec import RoleName, RoleSpec
-from looseleaf.protocol import Protocol
 from looseleaf.question import Question
 from looseleaf.reward import AnswerOnlyReward, AWMReward, Outcome
-from looseleaf.roles import Extraction, Extractor, Judge, Reader
-from looseleaf.runner.answers import Response, responses_of
-from looseleaf.runner.checked import role_result
-from looseleaf.runner.score import own_task
-from looseleaf.runner.scorers import ScoringRule, rule_named, score_row
-from looseleaf.runner.stages import reading_row
-from looseleaf.runstore import ExtractionRow, ReadingRow, ScoreRow
+from looseleaf.roles import Extractor, Judge, Reader
+from looseleaf.runner.scorers import rule_named
 from looseleaf.score import Score, Unscored
 from looseleaf.scoring.extraction import RuleExtractor
 from looseleaf.scoring.thresholds import threshold_named
-from looseleaf.statistics import Clusters, linearised_error
+from looseleaf.statistics import Clusters
+from looseleaf.statistics.ratio import linearised_error
 from looseleaf.trajectory import Trajectory
 
 __all__ = [
-    "METRICS",
     "SCORE_NAME",
     "TRAJECTORY_KEY",
-    "Judged",
     "by_source",
     "inspect_score",
-    "judge_trajectory",
     "looseleaf_scorer",
     "outcome",
     "question_of",
+    "trajectory_of",
 ]
 
 TRAJECTORY_KEY = "looseleaf_trajectory"
-"""Name of the stored trajectory in a sample's store: the record as a RUN has it, so that nothing is lost in a log."""
+"""Name of the trajectory in a sample's store: the record as a RUN has it, so that nothing is lost in a log."""
 SCORE_NAME = "looseleaf"
 """Name of the scorer, and so of the score of a sample."""
-READING_ID = "inspect"
-"""Ledger id of the one reader, where there are no ledgers."""
 OUTCOME_METRICS = ("P_mmc[answerable]", "P_mmc", "Cell11", "Cell10", "Cell01", "Cell00", "Gap")
 """Our metrics of the two scores together, by their canonical names (`looseleaf.metrics`)."""
 MIN_CLUSTERS = 2
-"""Fewest documents with a standard error."""
+"""Fewest documents that give a standard error."""
 
 
-class Judged(NamedTuple):
-    """The scores of one trajectory, as the ledgers of a stored run have them.
-
-    Attributes:
-        answer: of the final answer.
-        memory: of the reader's answer from the memory alone, or `None` without a memory.
-        reading: the reader's answer as it came.
-    """
-
-    answer: ScoreRow
-    memory: ScoreRow | None = None
-    reading: ReadingRow | None = None
+# -- metrics ---------------------------------------------------------------------------------------------------
 
 
-async def judge_trajectory(
-    question: Question,
-    trajectory: Trajectory | None,
-    rule: ScoringRule,
-    *,
-    reader: Reader | None,
-    extractor: Extractor | None,
-    sample_index: int = 0,
-    missing: bool = False,
-) -> Judged:
-    """Read, extract and score as `looseleaf score` does on a stored run.
+@metric
+def by_source() -> Metric:
+    """Mean and document-clustered standard error for each evidence source; a question counts in each of its own."""
 
-    Args:
-        question: with its gold answer.
-        trajectory: what was run, or `None` where nothing was.
-        rule: the scorer.
-        reader: who answers from the memory, or `None` where the protocol has none.
-        extractor: who turns responses into short answers, or `None` to take them as they are.
-        sample_index: sample of the question.
-        missing: whether the question's document is not there.
-    """
-    reading = None
-    if reader is not None and trajectory is not None and not trajectory.stop_reason.is_fault:
-        reading = await reading_row(reader, own_task(trajectory))
-    responses = responses_of(
-        [question],
-        {} if trajectory is None else {trajectory.trajectory_id: trajectory},
-        {READING_ID: [] if reading is None else [reading]},
-        sample_index + 1,
-        frozenset({question.question_id} if missing else ()),
+    def measure(scores: list[SampleScore]) -> Value:
+        parts: dict[str, list[SampleScore]] = {}
+        for score in scores:
+            question = question_of(score.sample_metadata or {})
+            for source in source_names(question) if question.sources else ():
+                parts.setdefault(str(source), []).append(score)
+        return {name: number for source in sorted(parts) for name, number in _slice(source, parts[source])}
+
+    return measure
+
+
+def _slice(source: str, scores: list[SampleScore]) -> list[tuple[str, float]]:
+    values = [score.score.as_float() for score in scores]
+    documents = Clusters([(score.sample_metadata or {})["doc_id"] for score in scores])
+    entries = [(source, sum(values) / len(values))]
+    if len(documents) >= MIN_CLUSTERS:
+        error = linearised_error(documents.sums(values), documents.sums([1.0] * len(values)))
+        entries.append((f"{source} stderr", error))
+    return entries
+
+
+@metric(scores="unreduced")
+def outcome() -> Metric:
+    """`OUTCOME_METRICS` over the rows that have both scores; every epoch is a row, as every sample is in a run."""
+
+    def measure(scores: list[SampleScore]) -> Value:
+        rows = [row for score in scores if (row := _row(score)) is not None]
+        values = evaluate_rows(rows, OUTCOME_METRICS).values
+        return {name: found.value for name, found in values.items() if found.value is not None}
+
+    return measure
+
+
+def _row(score: SampleScore) -> Row | None:
+    kept = score.score.metadata or {}
+    answer = kept.get("scores", {}).get("answer", {}).get("value")
+    if answer is None:
+        return None
+    return Row(
+        question=question_of(score.sample_metadata or {}),
+        trajectory=None,
+        answer=Score(value=answer),
+        memory=Score(value=score.score.as_float()),
+        threshold=kept["settings"]["threshold"],
     )
-    own = [one for one in responses if one.trajectory_id == f"{question.question_id}#{sample_index}"]
-    rows = [await _scored(rule, extractor, response) for response in own]
-    return Judged(rows[0], rows[1] if len(rows) > 1 else None, reading)
-
-
-async def _scored(rule: ScoringRule, extractor: Extractor | None, response: Response) -> ScoreRow:
-    wanted = rule.wants_extraction and response.unscored is None and bool(response.text)
-    extraction = await _extracted(extractor, response) if wanted and extractor is not None else None
-    return await score_row(rule, response, None, extraction)
-
-
-async def _extracted(extractor: Extractor, response: Response) -> ExtractionRow:
-    who = {"trajectory_id": response.trajectory_id, "target": response.target}
-    try:
-        with boundary(AgentError, "The extractor failed"):
-            asked = extractor.extract(response.question.question, response.text)
-            extraction = await role_result(asked, Extraction, "extractor")
-    except FaultError as problem:
-        return ExtractionRow(**who, unscored=Unscored.EXTRACTOR_FAULT, error=str(problem))
-    return ExtractionRow(**who, text=extraction.text, usage=extraction.usage)
 
 
 # -- the scorer ------------------------------------------------------------------------------------------------
+
+
+@scorer(
+    metrics={"*": [mean(), stderr(cluster="doc_id"), by_source()], "memory": [outcome()]}, name=SCORE_NAME
+)
+def looseleaf_scorer(scorer: str = "", threshold: str = ">0", has_memory: bool = True) -> Scorer:
+    """Scores the final answer, and what a reader answers from the terminal memory alone.
+
+    The reader, the extractor and the judge are the models bound to the roles `reader`, `extractor` and `judge`; the
+    embedded reader and extractor where none is bound.
+
+    Args:
+        scorer: canonical name of a scorer; the benchmark's official one by default.
+        threshold: above what a graded score counts as correct in the outcome cell.
+        has_memory: whether the protocol has a memory to be read.
+
+    Raises:
+        ConfigError: there is no such scorer or threshold, or the scorer needs a judge and none is bound.
+    """
+    threshold_named(threshold)
+
+    async def score(state: TaskState, target: Target) -> InspectScore:
+        question = question_of(state.metadata)
+        trajectory = trajectory_of(state.store.get(TRAJECTORY_KEY))
+        rule = rule_named(scorer, question.benchmark, _judge())
+        reader, extractor = _reader(), _extractor()
+        judged = await judge_trajectory(
+            question,
+            trajectory,
+            rule,
+            reader=reader if has_memory else None,
+            extractor=extractor,
+            sample_index=state.epoch - 1,
+            missing=state.metadata.get("document_missing", False),
+        )
+        settings = state.metadata.get("settings", {}) | {
+            "scorer": rule.name,
+            "reader": _name("reader") if has_memory else None,
+            "extractor": _name("extractor") if rule.wants_extraction else None,
+            "judge": _name("judge", "none"),
+        }
+        return inspect_score(
+            question, trajectory, judged, has_memory=has_memory, threshold=threshold, settings=settings
+        )
+
+    return score
+
+
+def question_of(metadata: Mapping[str, Any]) -> Question:
+    """The question that a sample's metadata spell out; what stands beside its fields is passed over."""
+    fields = {name: value for name, value in metadata.items() if name in Question.__struct_fields__}
+    return msgspec.convert(fields, Question)
+
+
+def trajectory_of(stored: Any) -> Trajectory | None:
+    """The trajectory of a sample's store, or `None` where nothing was run."""
+    return None if stored is None else msgspec.convert(stored, Trajectory)
+
+
+def _reader() -> Reader:
+    client = _client("reader")
+    return EmbeddedReader() if client is None else ChatReader(client)
+
+
+def _extractor() -> Extractor:
+    client = _client("extractor")
+    return RuleExtractor() if client is None else ChatExtractor(client)
+
+
+def _judge() -> Judge | None:
+    client = _client("judge")
+    return None if client is None else ChatJudge(client)
+
+
+def _client(role: RoleName) -> ChatClient | None:
+    """A client of the model that is bound to a role; its own settings win over the role's usual ones."""
+    model = model_of_role(role)
+    if model is None:
+        return None
+    options = ChatOptions.of(role, RoleSpec(backend="inspect", argument=model.name))
+    usual = GenerateConfig(temperature=0.0, max_tokens=options.max_tokens)
+    return as_client(InspectClient(model, options, config=usual.merge(model.config)))
+
+
+def _name(role: RoleName, default: str = "embedded") -> str:
+    model = model_of_role(role)
+    return default if model is None else f"inspect:{model}"
+
+
+# -- from our scores to Inspect's ------------------------------------------------------------------------------
 
 
 def inspect_score(
@@ -153,9 +212,9 @@ def inspect_score(
     *,
     has_memory: bool,
     threshold: str,
-    settings: dict[str, Any],
+    settings: Mapping[str, Any],
 ) -> InspectScore:
-    """Both scores as Inspect's, with outcome cell, rewards and settings as metadata.
+    """Both scores as Inspect's, with memory-only answerability, outcome cell, rewards and settings as metadata.
 
     Args:
         question: the question.
@@ -171,7 +230,6 @@ def inspect_score(
         memory=() if memory is None else (memory.value,),
         unanswerable=question.unanswerable,
     )
-    unscored = answer.unscored or (memory.unscored if memory is not None else None)
     value = {"answer": _number(answer.value)}
     if has_memory:
         value["memory"] = _number(memory.value if memory is not None else None)
@@ -179,9 +237,9 @@ def inspect_score(
         value=value,
         answer=None if trajectory is None else trajectory.answer,
         explanation=_explanation(trajectory, judged),
-        reason=None if unscored is None else str(unscored),
+        reason=_reason(judged),
         metadata={
-            "memory_answers": None if memory is None else _correct(memory.value, threshold),
+            "memory_answers": _correct(memory.value if memory is not None else None, threshold),
             "outcome_cell": _cell(evidence, threshold),
             "reading": None if judged.reading is None else judged.reading.text,
             "stop_reason": None if trajectory is None else str(trajectory.stop_reason),
@@ -190,7 +248,7 @@ def inspect_score(
                 "answer": msgspec.to_builtins(answer),
                 "memory": None if memory is None else msgspec.to_builtins(memory),
             },
-            "settings": settings | {"threshold": threshold},
+            "settings": {**settings, "threshold": threshold},
         },
     )
 
@@ -210,17 +268,19 @@ def _cell(evidence: Outcome, threshold: str) -> str | None:
     return None if answer is None or memory is None else f"{int(answer)}{int(memory)}"
 
 
+def _reason(judged: Judged) -> Unscored | None:
+    """Why a value is missing; the answer's reason before the memory's."""
+    reasons = (row.unscored for row in (judged.answer, judged.memory) if row is not None)
+    return next((reason for reason in reasons if reason is not None), None)
+
+
 def _explanation(trajectory: Trajectory | None, judged: Judged) -> str:
-    lines = [row.error for row in (judged.answer, judged.memory) if row is not None and row.error]
-    if judged.answer.unscored is not None:
-        lines.insert(0, f"Unscored: {judged.answer.unscored}.")
+    """What went wrong, the memory, and what a reader makes of it, for people who look at a log."""
+    reason = _reason(judged)
+    lines = [] if reason is None else [f"Unscored: {reason}."]
+    lines += [row.error for row in (judged.answer, judged.memory) if row is not None and row.error]
     if trajectory is not None and trajectory.memory:
         lines.append(f"Memory:\n{trajectory.working_memory.as_text()}")
     if judged.reading is not None and judged.reading.text is not None:
         lines.append(f"From the memory alone: {judged.reading.text}")
     return "\n\n".join(lines)
-
-
-@scorer(metrics=[], name=SCORE_NAME)
-def _placeholder() -> Scorer:  # pragma: no cover
-    raise NotImplementedError
