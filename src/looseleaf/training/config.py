@@ -172,8 +172,8 @@ class TrainConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
         )
 
     def as_tables(self) -> dict[str, Any]:
-        """The configuration as the tables of `config.toml`."""
-        tables: dict[str, Any] = msgspec.to_builtins(self)
+        """The configuration as the tables of `config.toml`, in values that come back from there unchanged."""
+        tables: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(self))
         return tables
 
     def check(self) -> None:

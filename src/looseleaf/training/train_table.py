@@ -95,12 +95,12 @@ class TrainTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
         eval_every: steps between evaluations; 0 evaluates never. Needs `[evaluation]`.
         keep: checkpoints kept; `None` keeps all.
         report_to: where the engine sends its curves.
-        dtype: of the weights.
+        dtype: of the computation. Weights that are trained stay in float32; those under adapters are kept in it.
         gradient_checkpointing: save memory by computing activations twice.
         freeze_vision: leave the vision encoder as it is.
         lora: adapters in place of full weights, if given.
         vllm: rollouts by vLLM, if given (`grpo`).
-        engine: further arguments of TRL's `SFTConfig` or `GRPOConfig` (`deepspeed`, `fsdp`, `fsdp_config`, …).
+        engine: further arguments of transformers' `TrainingArguments` or TRL's `GRPOConfig` (`deepspeed`, `fsdp`, …).
     """
 
     stage: Literal["sft", "grpo"]
@@ -129,7 +129,7 @@ class TrainTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     eval_every: int = 0
     keep: int | None = None
     report_to: Literal["none", "trackio", "wandb", "tensorboard"] = "none"
-    dtype: Literal["float32", "bfloat16", "float16"] = "bfloat16"
+    dtype: Literal["float32", "bfloat16"] = "bfloat16"
     gradient_checkpointing: bool = False
     freeze_vision: bool = False
     lora: LoraTable | None = None

@@ -1,0 +1,118 @@
+"""`StoredView`: a stored trajectory as its policy saw it, whole, for building its conversation again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from looseleaf.document import PageImage
+from looseleaf.memory import WorkingMemory
+from looseleaf.protocol import Protocol
+from looseleaf.retrieval.collection import AnyDocument
+from looseleaf.roles import Observation, PolicyTurn
+from looseleaf.trajectory import Step, Trajectory
+
+__all__ = ["StoredView", "turn_of"]
+
+
+class StoredView:
+    """What the policy could look at after its last turn.
+
+    Args:
+        trajectory: what happened.
+        document: the document that was read.
+        protocol: the rules that it was run under.
+        turns: how many of its turns have happened; all by default.
+    """
+
+    def __init__(
+        self, trajectory: Trajectory, document: AnyDocument, protocol: Protocol, turns: int | None = None
+    ) -> None:
+        self._trajectory = trajectory
+        self._document = document
+        self._protocol = protocol
+        steps: Sequence[Step] = [step for step in trajectory.steps if step.turn > 0]
+        self._steps = steps if turns is None else steps[:turns]
+
+    @property
+    def question(self) -> str:
+        """The question as asked."""
+        return self._trajectory.question
+
+    @property
+    def page_count(self) -> int:
+        """Number of pages of the document."""
+        return self._document.page_count
+
+    @property
+    def protocol(self) -> Protocol:
+        """The rules."""
+        return self._protocol
+
+    @property
+    def turns_left(self) -> int:
+        """Generations that remained."""
+        return self._protocol.max_turns - len(self._steps)
+
+    @property
+    def opening(self) -> Observation | None:
+        """What was shown before the first turn."""
+        return next((step.observation for step in self._trajectory.steps if step.turn == 0), None)
+
+    @property
+    def history(self) -> tuple[tuple[PolicyTurn, Observation], ...]:
+        """The turns with their observations."""
+        return tuple((turn_of(step), step.observation) for step in self._steps)
+
+    @property
+    def memory(self) -> WorkingMemory:
+        """The terminal working memory."""
+        return self._trajectory.working_memory
+
+    @property
+    def shown_pages(self) -> tuple[int, ...]:
+        """Pages shown in these turns, in order of first showing."""
+        opening = self.opening.shown if self.opening is not None else ()
+        later = (page for step in self._steps for page in step.observation.shown)
+        return tuple(dict.fromkeys((*opening, *later)))
+
+    def page_text(self, page: int) -> str:
+        """Text of a shown page.
+
+        Raises:
+            LookupError: the page was not shown.
+        """
+        return self._document.text(self._seen(page))
+
+    def page_label(self, page: int) -> str:
+        """Printed label of a shown page.
+
+        Raises:
+            LookupError: the page was not shown.
+        """
+        return self._document.label(self._seen(page))
+
+    def page_image(self, page: int) -> PageImage:
+        """Image of a shown page under the protocol's pixel cap.
+
+        Raises:
+            LookupError: the page was not shown.
+            DocumentError: it cannot be rendered.
+        """
+        return self._document.image(self._seen(page), max_pixels=self._protocol.max_pixels)
+
+    def _seen(self, page: int) -> int:
+        if page not in self.shown_pages:
+            raise LookupError(f"page {page} was not shown")
+        return page
+
+
+def turn_of(step: Step) -> PolicyTurn:
+    """The generation that a step records."""
+    return PolicyTurn(
+        action=step.action,
+        thought=step.thought,
+        notes=step.notes,
+        model_text=step.model_text,
+        usage=step.usage,
+        problem="" if step.action is not None else step.invalid or "",
+    )

@@ -1,0 +1,100 @@
+"""Loading a model to be trained, and saving it so that everything else loads it as an ordinary checkpoint."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from looseleaf.errors import ConfigError
+from looseleaf.training.processing import require_training
+from looseleaf.training.train_table import LoraTable, TrainTable
+
+__all__ = ["ADAPTER_FILE", "load_checkpoint", "load_trainable", "save_whole", "vision_parameters"]
+
+ADAPTER_FILE = "adapter_config.json"
+"""What a checkpoint that holds adapters only is known by (peft)."""
+VISION = ".visual."
+"""Part of the names of a Qwen3-VL's vision encoder (transformers, `modeling_qwen3_vl.py`)."""
+HALF_PRECISION = "bfloat16"
+
+
+def load_trainable(train: TrainTable) -> Any:
+    """The model of a configuration with what is not trained frozen and its adapters put on.
+
+    Weights that are trained stay in float32 whatever `dtype` says: at a learning rate of 1e-6 an update of a bfloat16
+    weight is mostly rounded away. With adapters the weights beneath them are never updated, and are kept in `dtype`.
+
+    Raises:
+        ConfigError: the model cannot be loaded, or a package is missing.
+    """
+    require_training()
+    model = load_checkpoint(train.model, train.dtype if train.lora is not None else "float32")
+    if train.freeze_vision:
+        for parameter in vision_parameters(model):
+            parameter.requires_grad_(False)
+    return model if train.lora is None else _with_adapters(model, train.lora, train.freeze_vision)
+
+
+def load_checkpoint(folder: str | Path, dtype: str = "float32") -> Any:
+    """A model from a folder or the hub, on the CPU; adapters of a checkpoint are merged into their model.
+
+    Raises:
+        ConfigError: it cannot be loaded, or a package is missing.
+    """
+    require_training()
+    from transformers import AutoModelForImageTextToText
+
+    try:
+        if (Path(folder) / ADAPTER_FILE).is_file():
+            return _merged(folder, dtype)
+        return AutoModelForImageTextToText.from_pretrained(folder, dtype=dtype)
+    except (OSError, ValueError) as problem:
+        raise ConfigError(
+            f"The model {folder} cannot be loaded ({(str(problem).splitlines() or ['?'])[0]}); "
+            "give a checkpoint folder or the name of a model on the hub."
+        ) from problem
+
+
+def vision_parameters(model: Any) -> list[Any]:
+    """Parameters of the vision encoder."""
+    return [parameter for name, parameter in model.named_parameters() if VISION in f".{name}"]
+
+
+def save_whole(model: Any, processor: Any, folder: Path) -> None:
+    """Write a model and its processor; adapters are merged into a copy of the weights beneath them."""
+    if hasattr(model, "merge_and_unload"):
+        import copy
+
+        model = copy.deepcopy(model).merge_and_unload()
+    model.save_pretrained(folder)
+    processor.save_pretrained(folder)
+
+
+def _with_adapters(model: Any, lora: LoraTable, freeze_vision: bool) -> Any:
+    peft = _peft()
+    config = peft.LoraConfig(
+        r=lora.rank,
+        lora_alpha=lora.alpha,
+        lora_dropout=lora.dropout,
+        target_modules=lora.targets if isinstance(lora.targets, str) else list(lora.targets),
+        exclude_modules=r".*\.?visual\..*" if freeze_vision else None,
+        task_type="CAUSAL_LM",
+    )
+    return peft.get_peft_model(model, config)
+
+
+def _merged(folder: str | Path, dtype: str) -> Any:
+    peft = _peft()
+    config = peft.PeftConfig.from_pretrained(folder)
+    base = load_checkpoint(config.base_model_name_or_path, dtype)
+    return peft.PeftModel.from_pretrained(base, folder).merge_and_unload()
+
+
+def _peft() -> Any:
+    try:
+        import peft
+    except ImportError as problem:
+        raise ConfigError(
+            "Adapters need peft; install it with `pip install 'looseleaf[train]'`."
+        ) from problem
+    return peft
