@@ -11,7 +11,14 @@ from looseleaf.models.python_factory import make_from_factory
 from looseleaf.models.role_spec import RoleName, RoleSpec
 from looseleaf.roles import Extractor, Judge, Policy, Reader
 
-__all__ = ["make_extractor", "make_judge", "make_policy", "make_reader", "make_role"]
+__all__ = [
+    "make_extractor",
+    "make_judge",
+    "make_policy",
+    "make_reader",
+    "make_role",
+    "register_backend",
+]
 
 METHODS: Mapping[RoleName, str] = {
     "policy": "act",
@@ -73,6 +80,17 @@ def make_role(role: RoleName, spec: RoleSpec) -> Any:
         known = ", ".join([*makers, "python:module:factory"])
         raise ConfigError(f"There is no {role} {spec.name!r}; use one of {known}.")
     return makers[spec.backend](spec)
+
+
+def register_backend(role: RoleName, backend: str, maker: Maker) -> None:
+    """Add a backend whose code lives in a room above this one, e.g. the checkpoints of `looseleaf.training`.
+
+    Args:
+        role: which role it can play.
+        backend: what specs call it.
+        maker: makes it from a spec; imports what it needs when it is called.
+    """
+    _MAKERS[role][backend] = maker
 
 
 def _embedded_policy(spec: RoleSpec) -> Any:

@@ -165,10 +165,14 @@ def check_same_config(stored: dict[str, Any], wanted: dict[str, Any], where: str
 
 
 def _is_free(key: tuple[str, ...]) -> bool:
-    """Whether a setting may change: how a role's model is reached, and all of scoring, which changes no trajectory."""
+    """Whether a setting may change: how a role's model is reached, all of scoring, and where a checkpoint came from.
+
+    None of them changes a trajectory. `[train]` and `[reward]` say how the policy was made, which its checkpoint fixes.
+    """
+    of_training = key[0] in ("train", "reward")
     of_role = len(key) > 3 and key[0] == "roles" and key[2] == "options"
     of_scoring = key[0] == "score" or (key[0] == "roles" and key[1] != "policy")
-    return key in FREE_KEYS or of_scoring or (of_role and key[3] in FREE_OPTIONS)
+    return key in FREE_KEYS or of_scoring or of_training or (of_role and key[3] in FREE_OPTIONS)
 
 
 def _flat(tables: dict[str, Any], prefix: tuple[str, ...] = ()) -> dict[tuple[str, ...], Any]:

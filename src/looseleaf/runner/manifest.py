@@ -13,6 +13,7 @@ from looseleaf.benchmarks import QuestionSet
 from looseleaf.document import PageStore
 from looseleaf.document.facts import DEFAULT_DPI, JPEG_QUALITY
 from looseleaf.models.chat.policy import ChatPolicy
+from looseleaf.models.chat.servers import ChatServers
 from looseleaf.models.prompts import prompt_hashes
 from looseleaf.models.role_spec import CHAT_BACKENDS, RoleSpec
 from looseleaf.question import Question
@@ -23,6 +24,10 @@ from looseleaf.runner.selection import has_gold_pages
 from looseleaf.runstore import Run, config_id
 
 __all__ = ["StoreCounts", "freeze", "record_session"]
+
+
+PROMPTED = CHAT_BACKENDS | {"hf"}
+"""Backends that read the shipped prompts: chat models, and checkpoints in this process (`looseleaf.training`)."""
 
 
 def freeze(
@@ -82,7 +87,7 @@ def _manifest(
 
 def _prompts(policy: RoleSpec) -> dict[str, str]:
     """Hashes of the prompts that the policy may be given; none where it reads no prompts."""
-    if policy.backend not in CHAT_BACKENDS:
+    if policy.backend not in PROMPTED:
         return {}
     return prompt_hashes(policy.options.get("prompt", ""))
 
@@ -136,4 +141,6 @@ def record_session(
     }
     if isinstance(policy, ChatPolicy):
         manifest["last_session"]["model_calls"] = msgspec.to_builtins(policy.client.counters)
+        if isinstance(policy.client.server, ChatServers):
+            manifest["last_session"]["servers"] = msgspec.to_builtins(policy.client.server.counts)
     run.write_manifest(manifest)

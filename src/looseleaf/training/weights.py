@@ -6,10 +6,17 @@ from pathlib import Path
 from typing import Any
 
 from looseleaf.errors import ConfigError
-from looseleaf.training.processing import require_training
+from looseleaf.training.processing import load_processor, require_training
 from looseleaf.training.train_table import LoraTable, TrainTable
 
-__all__ = ["ADAPTER_FILE", "load_checkpoint", "load_trainable", "save_whole", "vision_parameters"]
+__all__ = [
+    "ADAPTER_FILE",
+    "load_checkpoint",
+    "load_checkpoint_processor",
+    "load_trainable",
+    "save_whole",
+    "vision_parameters",
+]
 
 ADAPTER_FILE = "adapter_config.json"
 """What a checkpoint that holds adapters only is known by (peft)."""
@@ -53,6 +60,17 @@ def load_checkpoint(folder: str | Path, dtype: str = "float32") -> Any:
             f"The model {folder} cannot be loaded ({(str(problem).splitlines() or ['?'])[0]}); "
             "give a checkpoint folder or the name of a model on the hub."
         ) from problem
+
+
+def load_checkpoint_processor(folder: str | Path) -> Any:
+    """The processor of a checkpoint; one with adapters only has that of the model beneath them.
+
+    Raises:
+        ConfigError: there is none to load.
+    """
+    if (Path(folder) / ADAPTER_FILE).is_file():
+        return load_processor(_peft().PeftConfig.from_pretrained(folder).base_model_name_or_path)
+    return load_processor(folder)
 
 
 def vision_parameters(model: Any) -> list[Any]:
