@@ -96,6 +96,8 @@ def _from_sentence(
         return
     start, end, share = stretch
     before, after = sentence.text[:start], sentence.text[end:]
+    if subject and sentence.text[0].islower():
+        return
     text = _subject_text(before) if subject else _object_text(after)
     if not subject and _is_inside_brackets(sentence.text[:end]):
         return

@@ -17,6 +17,7 @@ from looseleaf.models.extractive.number import parse_number
 from looseleaf.models.extractive.pool import Pool
 from looseleaf.models.extractive.table import Table, TableRow
 from looseleaf.models.extractive.tables import TOTALS, year_factor
+from looseleaf.models.extractive.turned import turned
 from looseleaf.models.extractive.words import stem_set
 
 __all__ = ["Condition", "condition_candidates", "condition_of"]
@@ -48,8 +49,12 @@ def condition_candidates(pool: Pool) -> Iterator[Candidate]:
     if condition is None:
         return
     for page, table in whole_tables(pool.passages):
-        if len(table.rows) >= LEAST_ROWS:
-            yield from _meeting(pool, page, table, condition)
+        across = turned(table)
+        if across is not None and any(pool.roots(row.stems[0]) for row in across.rows):
+            across = None
+        for one in (table, across):
+            if one is not None and len(one.rows) >= LEAST_ROWS:
+                yield from _meeting(pool, page, one, condition)
 
 
 def condition_of(text: str) -> Condition | None:

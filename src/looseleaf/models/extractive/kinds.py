@@ -63,7 +63,7 @@ _KINDS: Final[tuple[tuple[Kind, re.Pattern[str]], ...]] = tuple(
         (Kind.PAGE, r"\b(?:which|what) (?:pages?|slides?)\b|\bpage numbers?\b"),
         (Kind.COLOR, r"\b(?:what|which)(?: is| are)?(?: the)? colou?rs?\b|\bcolou?r of\b"),
         (Kind.PERCENT, r"\bpercent(?:age)?\b|\bproportion\b|\bwhat share\b|\bhow many percent"),
-        (Kind.YEAR, r"\b(?:what|which) (?:fiscal |calendar )?year\b|\bin which year\b"),
+        (Kind.YEAR, r"\b(?:what|which) (?:fiscal |calendar )?year\b|\bin which year\b|\bwhich (?:\w+ )?years\b"),
         (Kind.MONTH, r"\b(?:what|which) month\b|\bmonths? (?:of|is|was)\b"),
         (
             Kind.DATE,
@@ -126,6 +126,16 @@ _YES_NO: Final = re.compile(
 )
 
 
+_PARTS: Final = re.compile(
+    r"^(?:\w+ to [^,]+, )?(?:(?:what|which) (?:are|were)|list|name|give)(?: all)?(?: (?:the|of))*(?: [\w-]+){0,3}? "
+    r"(?:components|parts|elements|types|kinds|items|factors|reasons|examples|categories|names|features|steps|ways|methods"
+    r"|advantages|benefits|goals|objectives|rules|modules|sections|segments|tasks|stages|phases|requirements|challenges"
+    r"|limitations|sources|tools|services|products|functions|criteria|courses)\b",
+    re.IGNORECASE,
+)
+"""Questions for the parts of a thing, whatever kind the words behind them suggest ("the components of the cost")."""
+
+
 def kind_of(text: str, options: tuple[str, ...]) -> Kind:
     """The kind that a question's wording shows; `options` are its alternatives, if it gives any."""
     given = {option.lower() for option in options}
@@ -133,7 +143,8 @@ def kind_of(text: str, options: tuple[str, ...]) -> Kind:
         return Kind.CHOICE
     if given or _YES_NO.match(text):
         return Kind.YES_NO
-    return next((kind for kind, pattern in _KINDS if pattern.search(text)), Kind.TEXT)
+    found = next((kind for kind, pattern in _KINDS if pattern.search(text)), Kind.TEXT)
+    return Kind.TEXT if found in NUMERIC and _PARTS.match(text) else found
 
 
 _OPERATIONS: Final[tuple[tuple[Operation, re.Pattern[str]], ...]] = tuple(

@@ -10,8 +10,10 @@ import msgspec
 from looseleaf.models.extractive.candidate import Candidate
 from looseleaf.models.extractive.kinds import NUMERIC
 from looseleaf.models.extractive.listing import LEAST_COVERAGE, Listing
+from looseleaf.models.extractive.names import asks_names, series_of_names
 from looseleaf.models.extractive.pool import Pool
-from looseleaf.models.extractive.running import inline, labels, subsections
+from looseleaf.models.extractive.running import inline, labels
+from looseleaf.models.extractive.sections import subsections
 from looseleaf.models.extractive.stacked import marked, named, plain, questions
 from looseleaf.models.extractive.words import stem_set
 
@@ -73,11 +75,13 @@ def listings(pool: Pool) -> list[Listing]:
     found: list[Listing] = []
     for page, model in pool.pages():
         found += marked(pool, page, model)
-        found += subsections(pool, page, model)
         found += plain(pool, page, model)
         found += named(pool, page, model)
         found += questions(pool, page, model)
-        found += [listing for sentence in model.sentences for listing in inline(pool, page, model, sentence)]
+        for sentence in model.sentences:
+            found += inline(pool, page, model, sentence)
+            found += series_of_names(pool, page, model, sentence)
+    found += subsections(pool)
     for passage in pool.passages:
         found += labels(pool, passage.page, passage.text)
     suited = [
@@ -104,4 +108,5 @@ def _length_factor(pool: Pool, listing: Listing) -> float:
 def _focus_factor(pool: Pool, listing: Listing) -> float:
     """Less than 1 where the introduction does not name the kind of thing asked for."""
     named = set(pool.focus) & stem_set(listing.introduction) or listing.kind == "subsections"
+    named = named or (listing.kind == "names" and asks_names(pool))
     return 1.0 if named or not pool.focus else NO_FOCUS

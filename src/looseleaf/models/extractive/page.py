@@ -34,7 +34,13 @@ _ABBREVIATION: Final = re.compile(
     r"|sec|vol|pp|cf|jan|feb|mar|apr|jun|jul|aug|sep|sept|oct|nov|dec)|\b[A-Z])\.$",
     re.IGNORECASE,
 )
-_SENTENCE_END: Final = re.compile(r"(?<=[.!?])(?:\[\d+\])*[\"”’)]*\s+(?=[\"“‘(\[]?[A-Z0-9])")
+_INITIALS: Final = re.compile(r"\b(?:[A-Z]\.){2,}$|\b(?:Inc|Co|Corp|Ltd)\.$")
+_OPENING: Final = re.compile(r"(?:We|The|This|These|They|It|In|Our|However|A|An|For|As)\s")
+"""Words that start sentences even behind an abbreviation."""
+_SENTENCE_END: Final = re.compile(
+    r"(?<=[.!?])(?:\[\d+\])*[\"”’)]*\s+(?=[\"“‘(\[]?[A-Z0-9])|(?<=[a-z][.!?])[\"”’]?\d{1,2}\s+(?=[\"“‘]?[A-Z])"
+)
+"""Where a sentence ends, with the marks or the number of a footnote behind it."""
 
 
 class Sentence(msgspec.Struct, frozen=True):
@@ -125,7 +131,8 @@ def _cut(run: list[Line]) -> list[Sentence]:
         text += glue + line.text.replace("\t", " ")
     pieces, start = [], 0
     for match in _SENTENCE_END.finditer(text):
-        if not _ABBREVIATION.search(text[: match.start()][-12:]):
+        ended = not _ABBREVIATION.search(text[: match.start()][-12:])
+        if ended or (_INITIALS.search(text[: match.start()]) and _OPENING.match(text, match.end())):
             pieces.append((start, match.start()))
             start = match.end()
     pieces.append((start, len(text)))

@@ -9,9 +9,10 @@ from looseleaf.models.extractive.kinds import Kind
 from looseleaf.models.extractive.measures import measure_of
 from looseleaf.models.extractive.operands import operands_of
 from looseleaf.models.extractive.query import Query
+from looseleaf.models.extractive.sections import SECTION_WORDS
 from looseleaf.models.extractive.statement_lines import STATEMENT_SEARCHES
 from looseleaf.models.extractive.structure import AUTHORS, TITLE
-from looseleaf.models.extractive.words import stem
+from looseleaf.models.extractive.words import stem, tokens
 from looseleaf.roles import Action
 
 __all__ = ["MAX_FETCHES", "next_action"]
@@ -65,10 +66,27 @@ def _plan(query: Query, page_count: int, first_hits: tuple[int, ...]) -> Iterato
     for text in (labels, hint, key):
         if text.strip():
             yield Action.search(" ".join(text.split()))
-    for page in first_hits[:1]:
-        for neighbour in (page + 1, page - 1):
-            if 1 <= neighbour <= page_count:
-                yield Action.fetch(neighbour)
+        if text is hint and SECTION_WORDS & set(query.terms):
+            yield from _around(query, page_count, first_hits)
+    named = {stem(word) for name in query.names for word in tokens(name)}
+    things = [root for root, weight in query.terms.items() if weight >= 1.0 and root.isalpha() and root not in named]
+    if query.form.listed and named and len(things) > 1:
+        yield Action.search(" ".join(things))
+    yield from _around(query, page_count, first_hits)
     strong = " ".join(root for root, weight in query.terms.items() if weight >= 1.0)
     if strong:
         yield Action.search(strong)
+
+
+def _around(query: Query, page_count: int, hits: tuple[int, ...]) -> Iterator[Action]:
+    """Looks at the pages around those that the first search found."""
+    yield from (Action.fetch(page) for page in _neighbours(query, hits) if 1 <= page <= page_count)
+
+
+def _neighbours(query: Query, hits: tuple[int, ...]) -> Iterator[int]:
+    """Pages around the best one; sections begin before the pages that say most about them and go on behind."""
+    if SECTION_WORDS & set(query.terms):
+        yield from (page - 1 for page in hits)
+        yield from (page + 1 for page in hits)
+    elif hits:
+        yield from (hits[0] + 1, hits[0] - 1)

@@ -44,6 +44,8 @@ OTHER_CAPTION: Final = 0.7
 """Factor for evidence on a page without the caption of the figure or table that the question names."""
 OTHER_PAGE: Final = 0.5
 """Factor for evidence that is not on a page that the question names."""
+_YEAR: Final = re.compile(r"\b(?:19|20)\d\d\b")
+_SPEAKER: Final = re.compile(r"\b(?:we|our|us)\b", re.IGNORECASE)
 
 
 class Pool:
@@ -219,15 +221,25 @@ class Pool:
             root for root in roots if self.weights.get(root, 0.0) >= ENTITY and root in self.vocabulary
         )
 
+    def implied(self, text: str) -> frozenset[str]:
+        """What a text need not repeat: the names that "we" stands for, and the document's year where it names none."""
+        found: set[str] = set()
+        if _SPEAKER.search(text):
+            found |= {self.term(stem(token)) for name in self.query.names for token in tokens(name)}
+        if not _YEAR.search(text):
+            found |= {str(year) for year in self.query.years}
+        return frozenset(found & self.vocabulary)
+
     def missing_names(self) -> list[str]:
-        """Names and numbers of the question that no passage holds."""
+        """Names and numbers of the question that no passage holds; "Section" in "Section 3" is no name."""
+        labels = {stem(name) for name, _ in self.query.labels}
         roots = [stem(part) for name in self.query.names for part in name.replace("-", " ").split()]
         roots += [number.replace(",", "") for number in self.query.numbers]
         roots += [str(year) for year in self.query.years]
         return [
             root
             for root in dict.fromkeys(roots)
-            if root in self.query.terms and self.term(root) not in self.vocabulary
+            if root in self.query.terms and root not in labels and self.term(root) not in self.vocabulary
         ]
 
     def pages(self) -> Iterator[tuple[int, PageModel]]:

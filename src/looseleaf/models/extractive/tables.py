@@ -14,6 +14,7 @@ from looseleaf.models.extractive.continued import whole_tables
 from looseleaf.models.extractive.kinds import Kind, Operation
 from looseleaf.models.extractive.pool import Pool
 from looseleaf.models.extractive.table import Table, TableRow, read_tables
+from looseleaf.models.extractive.turned import turned
 from looseleaf.models.extractive.words import stem_set
 
 __all__ = ["TOTALS", "table_candidates", "year_factor"]
@@ -24,6 +25,12 @@ _COMPARED: Final = re.compile(
     r"^(?:which|what|list)\b.*?\b(lower|smaller|less|fewer|higher|larger|more|greater)\b(.*?)\bthan\b(.*)$",
     re.IGNORECASE,
 )
+_WITH_EXTREME: Final = re.compile(
+    r"^(?:list|name|give|what (?:is|are))\b.*\b(?:with|having|that (?:has|have|had)|by) (?:the |its |their )?"
+    r"(?:\w+ )?(?:highest|largest|most|biggest|greatest|maximum|longest|lowest|smallest|least|fewest|shortest|number)\b",
+    re.IGNORECASE,
+)
+"""Wordings that ask for things and name the value by which they are chosen ("the two sites with the highest …")."""
 REVERSE: Final = 0.95
 """Factor for a row found by a cell other than its label."""
 LEAST_COVERAGE: Final = 0.3
@@ -44,12 +51,19 @@ def table_candidates(pool: Pool) -> Iterator[Candidate]:
         for table in read_tables(passage.text):
             yield from _cells(pool, Place(passage.page, table))
     for page, table in whole_tables(pool.passages):
-        place = Place(page, table)
-        yield from _reverse(pool, place)
-        if pool.query.operation in {Operation.MAXIMUM, Operation.MINIMUM}:
-            yield from _extremes(pool, place)
-        if _comparison(pool.query.text):
-            yield from _compared(pool, place)
+        yield from _by_rows(pool, Place(page, table))
+        across = turned(table)
+        if across is not None and not any(pool.roots(row.stems[0]) for row in across.rows):
+            yield from _by_rows(pool, Place(page, across))
+
+
+def _by_rows(pool: Pool, place: Place) -> Iterator[Candidate]:
+    """Rows that are asked for by what their cells hold."""
+    yield from _reverse(pool, place)
+    if pool.query.operation in {Operation.MAXIMUM, Operation.MINIMUM}:
+        yield from _extremes(pool, place)
+    if _comparison(pool.query.text):
+        yield from _compared(pool, place)
 
 
 def _cells(pool: Pool, place: Place) -> Iterator[Candidate]:
@@ -95,9 +109,8 @@ def _reverse(pool: Pool, place: Place) -> Iterator[Candidate]:
         return
     header = stem_set(table.header[0])
     for column in range(1, len(table.header)):
-        hits = [row for row in table.rows if row.stems[column] and pool.knows_all(row.stems[column])]
         listed = pool.query.form.listed
-        hits = [row for row in hits if _is_worded(row.label) and _is_worded(row.cells[column])]
+        hits = [row for row in table.rows if _is_asked(pool, table, row, column)]
         if not hits or (len(hits) > 1 and not (listed or counted)) or pool.roots(hits[0].stems[0]):
             continue
         stems = hits[0].stems[column] | header | stem_set(table.header[column])
@@ -107,6 +120,16 @@ def _reverse(pool: Pool, place: Place) -> Iterator[Candidate]:
             text = str([row.label for row in hits]) if listed else hits[0].label
             text = str(len(hits)) if counted else text
             yield Candidate(text, place.page, evidence, score, "reverse", computed=True)
+
+
+def _is_asked(pool: Pool, table: Table, row: TableRow, column: int) -> bool:
+    """Whether the question holds a cell: its words, or its number together with words of the column's header."""
+    if not row.stems[column] or not pool.knows_all(row.stems[column]):
+        return False
+    if _is_worded(row.label) and _is_worded(row.cells[column]):
+        return True
+    digits = row.cells[column].strip("$€£% ")
+    return digits in pool.query.numbers and bool(pool.roots(stem_set(table.header[column])))
 
 
 def _is_worded(text: str) -> bool:
@@ -165,7 +188,7 @@ def _extremes(pool: Pool, place: Place) -> Iterator[Candidate]:
     for column in range(1, len(table.header)):
         rows = [row for row in table.rows if row.numbers[column] is not None and not row.stems[0] & TOTALS]
         header = table.stems if table.chart else stem_set(table.header[column])
-        if len(rows) < 2 or (not pool.roots(header) and len(table.header) > 2):
+        if len(rows) < 2 or not (pool.roots(header) or _sole_numbers(table) == column):
             continue
         best = _extreme_rows(pool, rows, column)
         score = (
@@ -182,6 +205,16 @@ def _extremes(pool: Pool, place: Place) -> Iterator[Candidate]:
             yield Candidate(text, place.page, evidence, score, "extreme", computed=listed)
 
 
+def _sole_numbers(table: Table) -> int | None:
+    """The only column with numbers, or `None` where there are several."""
+    columns = [
+        column
+        for column in range(1, len(table.header))
+        if any(row.numbers[column] is not None for row in table.rows)
+    ]
+    return columns[0] if len(columns) == 1 else None
+
+
 def _extreme_rows(pool: Pool, rows: list[TableRow], column: int) -> list[TableRow]:
     """The highest or lowest rows: as many as the question asks for, mostly one."""
     sign = 1 if pool.query.operation is Operation.MAXIMUM else -1
@@ -193,7 +226,7 @@ def _extreme_rows(pool: Pool, rows: list[TableRow], column: int) -> list[TableRo
 
 def _wants_value(pool: Pool, header: frozenset[str]) -> bool:
     """Whether the value is asked for ("what is the highest F1") rather than the row ("which method …")."""
-    asks_row = pool.query.text.lower().startswith(
+    asks_row = _WITH_EXTREME.search(pool.query.text) or pool.query.text.lower().startswith(
         ("which", "who", "in which", "what kind", "what type", "name")
     )
     return not asks_row and bool(

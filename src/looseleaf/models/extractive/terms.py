@@ -47,6 +47,11 @@ _DAY: Final = re.compile(
 _COUNTED: Final = re.compile(
     r"\b(?:the|first|last|top) (\d{1,2}|two|three|four|five|six|seven|eight|nine|ten)\b", re.IGNORECASE
 )
+_WANTED: Final = re.compile(
+    r"(?:\b(?:which|what|list|name|are|the)|['’]s) (two|three|four|five|six|seven|eight|nine|ten|\d{1,2})\b(?! (?:percent|%))",
+    re.IGNORECASE,
+)
+"""How many things are asked for: a text lists them and need not count them."""
 _PLACES: Final = ("first", "last", "top", "second", "third")
 _COMPANY: Final = re.compile(
     r"(?:[A-Z][\w&'’-]*,? )+(?:Inc|Corp|Corporation|Ltd|LLC|plc|PLC|AG|SE|Co|Company)\b\.?"
@@ -113,7 +118,7 @@ def _light_words(text: str) -> dict[str, float]:
     """Words that only place things: numbers of figures, places in a list, days and months."""
     light = {match[2].lower(): GENERIC_WEIGHT for match in LABEL.finditer(text)}
     light |= dict.fromkeys(_PLACES, GENERIC_WEIGHT)
-    for pattern, weight in ((_COUNTED, GENERIC_WEIGHT), (_PAID, GENERIC_WEIGHT), (_DAY, DATE_WEIGHT)):
+    for pattern, weight in ((_COUNTED, GENERIC_WEIGHT), (_WANTED, GENERIC_WEIGHT), (_PAID, GENERIC_WEIGHT), (_DAY, DATE_WEIGHT)):
         light |= {word.lower(): weight for match in pattern.finditer(text) for word in match.groups() if word}
     units = (word for match in _MEASURED_IN.finditer(text) for word in tokens(match[0]))
     return light | {word.lower(): GENERIC_WEIGHT for word in units if word.lower() not in STOPWORDS}

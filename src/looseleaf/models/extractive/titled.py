@@ -10,13 +10,15 @@ from looseleaf.models.extractive.candidate import Candidate, Passage
 from looseleaf.models.extractive.kinds import Kind
 from looseleaf.models.extractive.line import Line
 from looseleaf.models.extractive.page import PageModel
-from looseleaf.models.extractive.pool import Pool
+from looseleaf.models.extractive.pool import CAPTIONED, Pool
 from looseleaf.models.extractive.words import roman
 
 __all__ = ["titled_candidates"]
 
 TITLE: Final = 0.85
 TITLES: Final = 0.95
+UNSURE_TITLES: Final = 0.8
+"""Scores of several titles, and of titles that nothing parts from their numbers."""
 CODE: Final = 0.55
 FEW_TERMS: Final = 3
 TITLE_WORDS: Final = frozenset(["titl", "topic", "name", "caption", "call", "subject"])
@@ -56,7 +58,10 @@ def _asks_title(pool: Pool) -> bool:
     """Whether the title of a numbered thing is asked for."""
     if not pool.query.labels or pool.query.kind in {Kind.COUNT, Kind.PERCENT, Kind.PAGE}:
         return False
-    return bool(TITLE_WORDS & set(pool.query.terms)) or len(pool.weights) <= FEW_TERMS
+    words = TITLE_WORDS & set(pool.query.terms)
+    if words == {"name"} and all(name in CAPTIONED for name, _ in pool.query.labels):
+        return False
+    return bool(words) or len(pool.weights) <= FEW_TERMS
 
 
 def _numbered_title(pool: Pool, page: int, model: PageModel, line: Line) -> Iterator[Candidate]:
@@ -80,7 +85,9 @@ def _contents_title(pool: Pool, page: int, line: Line) -> Iterator[Candidate]:
 def _label_title(label: tuple[str, int], line: Line) -> str | None:
     """The title on a line that starts with the label ("Unit 14: …"), or `None`."""
     name, number = label
-    match = re.match(rf"^{name[:3]}\w*\.?[\s-]*(\d+|[IVX]+)\s*[:.–—-]?\s+(.+)$", line.text, re.IGNORECASE)
+    match = re.match(
+        rf"^{name[:3]}\w*\.?[\s-]*(\d+|[IVX]+)\s*[:.–—-]?\s+(?!&|and\b)(.+)$", line.text, re.IGNORECASE
+    )
     if match is None or (int(match[1]) if match[1].isdigit() else roman(match[1])) != number:
         return None
     return match[2].strip()
@@ -89,21 +96,29 @@ def _label_title(label: tuple[str, int], line: Line) -> str | None:
 def _titles(pool: Pool) -> Iterator[Candidate]:
     """The titles of several numbered things, as a list."""
     found: list[tuple[int, str, str]] = []
+    sure = True
     for label in pool.query.labels:
         titles = [
-            (":" in line.text, -page, title, line.text)
+            (_is_marked_off(line.text, title), -page, title, line.text)
             for page, model in pool.pages()
             for line in model.lines
             if (title := _label_title(label, line)) is not None and not title.endswith(":")
         ]
         if titles:
             best = max(titles)
+            sure &= best[0]
             found.append((-best[1], best[2], best[3]))
     if len(found) > 1:
         evidence = "; ".join(line for _, _, line in found)
         parts = tuple(Passage(page, line) for page, _, line in found)
         text = str([title for _, title, _ in found])
-        yield Candidate(text, found[0][0], evidence, TITLES, "keyed:titles", computed=True, parts=parts)
+        score = TITLES if sure else UNSURE_TITLES
+        yield Candidate(text, found[0][0], evidence, score, "keyed:titles", computed=True, parts=parts)
+
+
+def _is_marked_off(line: str, title: str) -> bool:
+    """Whether a sign parts the number of a line from its title ("Unit 1: …")."""
+    return line.removesuffix(title).rstrip()[-1:] in ":.–—-"
 
 
 def _codes(pool: Pool) -> frozenset[str]:
@@ -120,9 +135,14 @@ def _coded(pool: Pool, page: int, model: PageModel, line: Line, codes: frozenset
     first, _, rest = line.text.partition("\t")
     if not line.index or first.strip() not in codes:
         return
-    value = rest.split("\t")[0].strip()
+    value, *others = (cell.strip() for cell in rest.split("\t"))
     following = model.lines[line.index + 1] if line.index + 1 < len(model.lines) else None
-    if following is not None and following.text[0].islower() and "\t" not in following.text:
+    if (
+        not any(others)
+        and following is not None
+        and following.text[0].islower()
+        and "\t" not in following.text
+    ):
         value = f"{value} {following.text}"
     score = (CODE + 0.3 * pool.coverage(model.stems)) * pool.page_factor(page)
     yield Candidate(value, page, f"{first.strip()}: {value}", score, "keyed:code", computed=True)
