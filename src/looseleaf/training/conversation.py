@@ -24,7 +24,7 @@ from typing import Any, NamedTuple, TypeVar
 from looseleaf.models.chat.actions import notes_ride, tool_definitions
 from looseleaf.models.chat.conversation import build_conversation
 from looseleaf.models.chat.image_tokens import family_of
-from looseleaf.models.chat.images import PageImages
+from looseleaf.models.chat.images import PageImages, page_scale
 from looseleaf.models.chat.message import ImagePart, Message, TextPart
 from looseleaf.models.chat.options import ChatOptions
 from looseleaf.models.chat.parsing import parse_turn
@@ -149,10 +149,18 @@ class Conversation:
         """What follows the newest turn, up to where the model goes on. The turn must have been carried out."""
         return self._after_reply(_exchanges(await self._built(view))[-1].answered)
 
+    async def answer_parts(self, view: PolicyView) -> list[dict[str, Any]]:
+        """The content of all messages that follow the newest turn, as one list of text and images."""
+        answered = _exchanges(await self._built(view))[-1].answered
+        return [self._part(part) for message in answered for part in message.parts]
+
     async def exchanges(self, view: PolicyView) -> list[tuple[tuple[int, ...], Piece]]:
         """Each turn so far as SFT teaches it, end of turn included, and what follows it."""
         return [
-            (self.tokens_of_reply(self._said(exchange.spoken)), self._after_reply(exchange.answered))
+            (
+                self.tokens_of_reply(self.said(self._message(exchange.spoken))),
+                self._after_reply(exchange.answered),
+            )
             for exchange in _exchanges(await self._built(view))
         ]
 
@@ -161,10 +169,10 @@ class Conversation:
         ids = self.tokenizer(self._plain(text), add_special_tokens=False)["input_ids"]
         return (*ids, self.end_of_turn)
 
-    def _said(self, spoken: Message) -> str:
+    def said(self, message: dict[str, Any]) -> str:
         """An assistant's message in the template's words."""
         before = self._rendered([DUMMY_QUESTION], go_on=True)
-        whole = self._rendered([DUMMY_QUESTION, self._message(spoken)])
+        whole = self._rendered([DUMMY_QUESTION, message])
         return self._added(before, whole).partition(self.tokenizer.eos_token)[0]
 
     def _after_reply(self, answered: Sequence[Message]) -> Piece:
@@ -232,6 +240,9 @@ class Conversation:
     def page_tokens(self, width: float, height: float) -> int:
         """Most tokens of a page of that size in pixels, with its line of text."""
         images = self.processor.image_processor
+        caps = [cap for cap in (self.protocol.max_pixels, self.options.max_image_pixels) if cap is not None]
+        scale = page_scale(round(width), round(height), min(caps, default=None), self.options.max_image_side)
+        height, width = max(1.0, height * scale), max(1.0, width * scale)
         patches = images.get_number_of_image_patches(round(height), round(width), {})
         return int(patches) // int(images.merge_size) ** 2 + LINE_TOKENS
 

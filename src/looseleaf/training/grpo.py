@@ -1,0 +1,314 @@
+"""GRPO on rollouts of the environment, from a configuration to a trained model; continued where it was interrupted."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from looseleaf.benchmarks import QuestionSet
+from looseleaf.document import PageStore, default_store
+from looseleaf.environment import Environment
+from looseleaf.runner.library import Library
+from looseleaf.training.config import TrainConfig
+from looseleaf.training.config_file import freeze_config
+from looseleaf.training.conversation import Conversation
+from looseleaf.training.plan import plan_prompts
+from looseleaf.training.processing import load_processor, require_training
+from looseleaf.training.questions import check_held_out, training_set
+from looseleaf.training.rollout_record import RolloutRecord
+from looseleaf.training.rollout_rewards import RolloutScorer
+from looseleaf.training.sft import FINAL, accumulation, checkpointing_argument, checkpoints, engine_arguments
+from looseleaf.training.shim import Task, TaskSource, TokenBudget, shim_class
+from looseleaf.training.telemetry import StepLog
+from looseleaf.training.weights import load_trainable, save_whole
+
+__all__ = ["GrpoOutcome", "grpo_arguments", "last_checkpoint", "make_trainer", "run_grpo", "task_source"]
+
+ROLLOUTS = "rollouts"
+"""Folder of the training rollouts inside the output folder, an ordinary RUN."""
+STEPS = "steps.jsonl"
+"""File of the numbers of each step."""
+SUPPRESSING_BIAS = -100.0
+"""Logit bias of a token that a server must not generate (ALDEN, gipplab/ALDEN @ 8a0d3d4, does it to image tokens)."""
+
+
+class GrpoOutcome(NamedTuple):
+    """What a training did.
+
+    Attributes:
+        folder: the trained model.
+        steps: optimiser steps in all.
+        log: the numbers of each step.
+        gates: what was checked before the first step, as printed.
+    """
+
+    folder: Path
+    steps: int
+    log: list[dict[str, Any]]
+    gates: list[str]
+
+
+def run_grpo(
+    config: TrainConfig,
+    *,
+    store: PageStore | None = None,
+    callbacks: Sequence[Any] = (),
+    say: Callable[[str], None] = print,
+) -> GrpoOutcome:
+    """Train; a training that was interrupted goes on from its last whole checkpoint.
+
+    Args:
+        config: with `stage = "grpo"`.
+        store: page store; the process-wide one by default.
+        callbacks: transformers' `TrainerCallback`s, e.g. of `looseleaf.training.checkpoint_eval`.
+        say: prints a line, on the main process.
+
+    Raises:
+        UserError: the data, the model or a setting cannot be used, training overlaps with evaluation, or a gate failed.
+        ToolFaultError: the environment failed; nothing was learnt from that step.
+    """
+    require_training()
+    out = Path(config.train.output)
+    grpo_arguments(config, Conversation(load_processor(config.train.model), config.protocol))  # refuse early
+    questions = training_set(config)
+    check_held_out(config, questions, store)
+    freeze_config(config, out)
+    found = last_checkpoint(out)
+    gates: list[str] = []
+    trainer = make_trainer(config, questions, store=store, after=step_of(found), callbacks=callbacks)
+    trainer.add_callback(_gate_callback(trainer, config, gates, say))
+    try:
+        trainer.train(resume_from_checkpoint=None if found is None else str(found))
+        if trainer.is_world_process_zero():
+            save_whole(trainer.accelerator.unwrap_model(trainer.model), trainer.processing_class, out / FINAL)
+    finally:
+        trainer.close()
+    log = StepLog(out / STEPS, int(trainer.state.global_step)).read()
+    return GrpoOutcome(out / FINAL, int(trainer.state.global_step), log, gates)
+
+
+def make_trainer(
+    config: TrainConfig,
+    questions: QuestionSet,
+    *,
+    store: PageStore | None = None,
+    after: int = 0,
+    callbacks: Sequence[Any] = (),
+) -> Any:
+    """The trainer of a configuration, before its first step.
+
+    Args:
+        config: with `stage = "grpo"`.
+        questions: the training questions.
+        store: page store; the process-wide one by default.
+        after: step that it continues from.
+        callbacks: transformers' `TrainerCallback`s.
+
+    Raises:
+        UserError: the model, a role or a setting cannot be used.
+    """
+    from transformers import PrinterCallback
+
+    from looseleaf.training.trainer import AdvantageRule, LooseleafTrainer
+
+    out = Path(config.train.output)
+    processor = load_processor(config.train.model)
+    conversation = Conversation(processor, config.protocol)
+    arguments = grpo_arguments(config, conversation)
+    reward = config.reward
+    scorer = RolloutScorer(
+        reward.make(),
+        config.training_score,
+        questions.questions[0].benchmark,
+        reads_memory=reward.reads_memory,
+    )
+    is_main = arguments.process_index == 0
+    record = None
+    if is_main:
+        record = RolloutRecord(
+            out / ROLLOUTS,
+            config.rollout_run,
+            questions.questions,
+            scorer,
+            is_placebo=reward.is_placebo,
+        )
+    budget = TokenBudget(config.train.max_completion_tokens, config.train.max_turn_tokens)
+    source = task_source(config, questions, store)
+    shim = shim_class(config.protocol)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="You are using 'environment_factory'")
+        trainer = LooseleafTrainer(
+            conversation=conversation,
+            scorer=scorer,
+            rule=AdvantageRule(reward.eps, reward.ddof, reward.scale),
+            is_placebo=reward.is_placebo,
+            record=record,
+            steps=StepLog(out / STEPS, after) if is_main else None,
+            model=load_trainable(config.train),
+            args=arguments,
+            train_dataset=_rows(config, questions),
+            processing_class=processor,
+            environment_factory=lambda: shim(source, conversation, budget),
+            callbacks=list(callbacks),
+        )
+    trainer.remove_callback(PrinterCallback)
+    return trainer
+
+
+def task_source(config: TrainConfig, questions: QuestionSet, store: PageStore | None = None) -> TaskSource:
+    """Opens the task of a question: its own document, the retriever of the configuration, a fresh environment.
+
+    Raises:
+        ConfigError: the retriever cannot be set up.
+    """
+    run = config.rollout_run
+    library = Library(questions, run.retriever_in_force, store or default_store(), ocr=run.ocr)
+    windowed = "page_window" in questions.oracle
+
+    def source(question_id: str) -> Task:
+        question = questions.question(question_id)
+        opened = library.open(question)
+        window = question.window if windowed else None
+        environment = Environment(question, opened.document, opened.retriever, config.protocol, window=window)
+        return Task(question, opened.document, environment)
+
+    return source
+
+
+def last_checkpoint(out: Path) -> Path | None:
+    """The newest checkpoint that was written to its end; one that a kill cut short is passed over."""
+    return next((path for path in reversed(checkpoints(out)) if _is_whole(path)), None)
+
+
+def step_of(checkpoint: Path | None) -> int:
+    """The optimiser step of a checkpoint; 0 for none."""
+    return 0 if checkpoint is None else int(checkpoint.name.rpartition("-")[2])
+
+
+def _is_whole(checkpoint: Path) -> bool:
+    """The engine writes its own state last."""
+    try:
+        state = json.loads((checkpoint / "trainer_state.json").read_bytes())
+    except (OSError, ValueError):
+        return False
+    return bool(state.get("global_step") == step_of(checkpoint))
+
+
+def _rows(config: TrainConfig, questions: QuestionSet) -> Any:
+    """The planned prompts as the engine wants them; what a rollout starts from is made by the environment."""
+    from datasets import Dataset
+
+    ids = [question.question_id for question in questions.questions]
+    count = (config.train.steps or 1) * config.train.groups_per_step
+    return Dataset.from_list(
+        [
+            {"prompt": [{"role": "user", "content": ""}], **planned._asdict()}
+            for planned in plan_prompts(ids, count, config.train.seed)
+        ]
+    )
+
+
+def grpo_arguments(config: TrainConfig, conversation: Conversation) -> Any:
+    """TRL's `GRPOConfig`.
+
+    One optimiser step is one generation batch, used once: rollouts are always those of the policy that learns from
+    them, and a checkpoint never falls between the two.
+
+    Raises:
+        ConfigError: rollouts cannot be divided among processes, or the engine refuses an argument.
+    """
+    import torch
+    from trl import GRPOConfig
+
+    train = config.train
+    steps = accumulation(train.rollouts_per_step, train.micro_batch)
+    own: dict[str, Any] = {
+        "output_dir": train.output,
+        "seed": train.seed,
+        "data_seed": train.seed,
+        "max_steps": train.steps,
+        "per_device_train_batch_size": train.micro_batch,
+        "gradient_accumulation_steps": steps,
+        "steps_per_generation": steps,
+        "num_iterations": 1,
+        "num_generations": train.group_size,
+        "max_completion_length": train.max_completion_tokens,
+        "temperature": train.temperature,
+        "top_p": 1.0,
+        "top_k": 0,
+        "generation_kwargs": _generation(config, conversation),
+        "learning_rate": train.learning_rate,
+        "lr_scheduler_type": train.schedule,
+        "warmup_steps": train.warmup,
+        "weight_decay": train.weight_decay,
+        "max_grad_norm": train.max_grad_norm,
+        "beta": train.kl,
+        "epsilon": train.clip_low,
+        "epsilon_high": train.clip_high,
+        "loss_type": train.loss,
+        "bf16": train.dtype == "bfloat16",
+        "logging_steps": 1,
+        "save_strategy": "steps" if train.save_every else "no",
+        "save_steps": train.save_every or 1,
+        "save_total_limit": train.keep,
+        "report_to": train.report_to,
+        "shuffle_dataset": False,
+        "remove_unused_columns": False,
+        "disable_tqdm": True,
+        checkpointing_argument(GRPOConfig): train.gradient_checkpointing,
+        **_vllm(config),
+    }
+    if not torch.cuda.is_available():
+        own["dataloader_pin_memory"] = False  # there is nowhere to copy to
+        own["use_cpu"] = True
+    return engine_arguments(GRPOConfig, own, train.engine)
+
+
+def _generation(config: TrainConfig, conversation: Conversation) -> dict[str, Any]:
+    """Length of one turn, and vision tokens that must never be generated."""
+    vision = list(conversation.vision_tokens)
+    if config.train.vllm is None:
+        return {"max_new_tokens": config.train.max_turn_tokens, "suppress_tokens": vision}
+    return {
+        "max_tokens": config.train.max_turn_tokens,
+        "logit_bias": dict.fromkeys(vision, SUPPRESSING_BIAS),
+    }
+
+
+def _vllm(config: TrainConfig) -> dict[str, Any]:
+    vllm = config.train.vllm
+    if vllm is None:
+        return {}
+    return {
+        "use_vllm": True,
+        "vllm_mode": vllm.mode,
+        "vllm_gpu_memory_utilization": vllm.gpu_memory_utilization,
+        "vllm_tensor_parallel_size": vllm.tensor_parallel_size,
+        "vllm_max_model_length": vllm.max_model_length,
+        "vllm_enable_sleep_mode": vllm.sleep,
+        "vllm_server_host": vllm.host,
+        "vllm_server_port": vllm.port,
+    }
+
+
+def _gate_callback(trainer: Any, config: TrainConfig, passed: list[str], say: Callable[[str], None]) -> Any:
+    """Checks the gates when everything is in place and no step was made."""
+    from transformers import TrainerCallback
+
+    from looseleaf.training.gates import check_gates, sample_batch
+
+    class Gates(TrainerCallback):  # type: ignore[misc, unused-ignore]  # untyped where transformers is not read
+        """Runs before the first step."""
+
+        def on_train_begin(self, *_: Any, **__: Any) -> None:
+            rows = [trainer.train_dataset[0]] * config.train.group_size
+            batch = sample_batch(trainer, rows)
+            for gate in check_gates(batch, dtype=config.train.dtype):
+                passed.append(f"{gate.name}: {gate.measured}")
+                if trainer.is_world_process_zero():
+                    say(f"gate passed · {passed[-1]}")
+
+    return Gates()
