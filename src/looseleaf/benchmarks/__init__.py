@@ -5,6 +5,7 @@ from looseleaf.benchmarks.check import CheckReport, DocumentRecord, check
 from looseleaf.benchmarks.contamination import ContaminationReport, Overlap, OverlapKind, contamination
 from looseleaf.benchmarks.faults import Fault, FaultKind
 from looseleaf.benchmarks.fetching import FetchReport, fetch
+from looseleaf.benchmarks.leak import ConstantScores, constant_scores
 from looseleaf.benchmarks.overlay_build import overlay_between
 from looseleaf.benchmarks.own import load_questions
 from looseleaf.benchmarks.question_set import AppliedOverlay, QuestionSet
@@ -16,6 +17,7 @@ __all__ = [
     "AppliedOverlay",
     "Benchmark",
     "CheckReport",
+    "ConstantScores",
     "ContaminationReport",
     "DocumentRecord",
     "Fault",
@@ -26,6 +28,7 @@ __all__ = [
     "QuestionSet",
     "canonical_name",
     "check",
+    "constant_scores",
     "contamination",
     "document_hashes",
     "fetch",

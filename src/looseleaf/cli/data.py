@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from looseleaf.cli import options as o
-from looseleaf.errors import ConfigError, DataError
+from looseleaf.errors import ConfigError
 
 if TYPE_CHECKING:
-    from looseleaf.benchmarks import CheckReport, QuestionSet
+    from looseleaf.benchmarks import CheckReport
 
 __all__ = ["data_app"]
 
@@ -183,37 +183,16 @@ def leak(
     `always` refuses every question. `without pages` refuses only where the set lists no gold pages, as a protocol
     that shows the gold pages only would let any model do.
     """
-    from looseleaf.benchmarks import load_benchmark
+    from looseleaf.benchmarks import constant_scores, load_benchmark
 
-    rows = _constant_scores(load_benchmark(benchmark, data, **o.data_options(option)))
-    typer.echo(f"{len(rows)} questions, official scorer, prediction 'Not answerable':")
-    always = sum(value for value, _ in rows) / len(rows)
-    informed = sum(value for value, has_pages in rows if not has_pages) / len(rows)
-    without = [value for value, has_pages in rows if not has_pages]
-    typer.echo(f"  always:         accuracy {100 * always:.1f}")
+    found = constant_scores(load_benchmark(benchmark, data, **o.data_options(option)))
+    typer.echo(f"{found.questions} questions, official scorer, prediction 'Not answerable':")
+    typer.echo(f"  always:         accuracy {100 * found.always:.1f}")
     typer.echo(
-        f"  without pages:  accuracy {100 * informed:.1f}, on {len(without)} questions without gold pages"
+        f"  without pages:  accuracy {100 * found.informed:.1f}, on {found.without_pages} questions without gold pages"
     )
-    if without and sum(without) == len(without):
+    if found.reveals:
         typer.echo("  Whoever sees that a question has no gold page knows that it is unanswerable.")
-
-
-def _constant_scores(question_set: QuestionSet) -> list[tuple[float, bool]]:
-    from looseleaf.question import NOT_ANSWERABLE
-    from looseleaf.scoring.registry import Scorer, default_scorer, get_scorer
-
-    scorer = get_scorer(default_scorer(question_set.name))
-    assert isinstance(scorer, Scorer)  # benchmarks' own rules are functions, not judges
-    scored = [
-        (scorer.score_answer(question, NOT_ANSWERABLE), bool(question.evidence_pages))
-        for question in question_set.runnable
-    ]
-    rows = [(score.value, has_pages) for score, has_pages in scored if score.value is not None]
-    if not rows:
-        raise DataError(
-            f"{question_set.name} has no gold answers here, so constant policies cannot be scored."
-        )
-    return rows
 
 
 def _write_json(path: Path, content: object) -> None:

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 __all__ = ["demo"]
-
-NOTE_STYLES = ("specific", "generic", "echo")
-"""The three note-writers; their final answers are the same, so only the memory differs."""
 
 
 def demo(
@@ -23,30 +19,20 @@ def demo(
     findings, generic remarks, or just the answer. So the outcome cells show what memory-only answerability measures.
     """
     from looseleaf.cli.console import console, progress_bars
-    from looseleaf.demo_data import DEMO_DATA
-    from looseleaf.models.role_spec import RoleSpec
     from looseleaf.report import build_report, print_comparison, print_report, write_report
-    from looseleaf.runner.config import DataConfig, RunConfig, ScoreConfig
-    from looseleaf.runner.execute import execute
-    from looseleaf.runner.score import score_run
+    from looseleaf.runner.demo import run_demo
 
-    reports = []
     with progress_bars() as draw:
-        for style in NOTE_STYLES:
-            config = RunConfig(
-                data=DataConfig(benchmark="procedural", path=str(DEMO_DATA)),
-                policy=RoleSpec(backend="embedded", argument=style),
-            )
-            run = execute(config, out / style, progress=partial(draw, style)).run
-            scored = score_run(run, ScoreConfig(), progress=draw)
-            report = build_report(run, score_id=scored.score_id, reading_id=scored.reading_ids[0])
-            write_report(run, report)
-            reports.append(report)
+        runs = run_demo(out, progress=draw)
+    reports = []
+    for _, run, scored in runs:
+        report = build_report(run, score_id=scored.score_id, reading_id=scored.reading_ids[0])
+        write_report(run, report)
+        reports.append(report)
     screen = console()
     print_report(screen, reports[0])
     screen.print()
     print_comparison(screen, reports)
     screen.print(
-        f"Reports: {', '.join(str(out / style / 'report' / 'report.md') for style in NOTE_STYLES)}",
-        markup=False,
+        f"Reports: {', '.join(str(run.path / 'report' / 'report.md') for _, run, _ in runs)}", markup=False
     )
