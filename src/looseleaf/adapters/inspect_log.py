@@ -105,6 +105,8 @@ async def _log(source: StoredRun, *, pages: bool) -> EvalLog:
     """The log, with the metrics that Inspect computes from it by our definitions."""
     from inspect_ai.log import EvalLog, EvalPlan, EvalPlanStep, EvalStats, recompute_metrics
 
+    import looseleaf.adapters.inspect_scorers  # noqa: F401  (registers the metrics)
+
     samples = [await _sample(source, key, question, pages) for key, question in source.questions.items()]
     created = _created(source.run)
     log = EvalLog(
@@ -122,7 +124,7 @@ async def _log(source: StoredRun, *, pages: bool) -> EvalLog:
 def _spec(source: StoredRun, created: str) -> EvalSpec:
     from inspect_ai.log import EvalSpec
 
-    from looseleaf.adapters.inspect_scorers import SCORE_NAME
+    from looseleaf.adapters.inspect_score import SCORE_NAME
 
     questions = {question.question_id: question for question in source.questions.values()}
     benchmark = next(iter(questions.values())).benchmark
@@ -171,7 +173,7 @@ async def _sample(source: StoredRun, trajectory_id: str, question: Question, pag
     from inspect_ai.model import ModelOutput
 
     from looseleaf.adapters.inspect_model import inspect_messages
-    from looseleaf.adapters.inspect_scorers import SCORE_NAME, TRAJECTORY_KEY, inspect_score
+    from looseleaf.adapters.inspect_score import SCORE_NAME, TRAJECTORY_KEY, inspect_score
 
     trajectory = source.trajectories.get(trajectory_id)
     score = inspect_score(

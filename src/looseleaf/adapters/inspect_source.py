@@ -162,7 +162,9 @@ async def conversation_of(
     images = names if document is None or not pages else PageImages(options, family_of("", ""))
     try:
         messages = await build_conversation(view, actions, options, images)
-    except DocumentError:  # a page that cannot be rendered; the conversation is worth having without its images
+    except (
+        DocumentError
+    ):  # a page that cannot be rendered; the conversation is worth having without its images
         messages = await build_conversation(view, actions, options, names)
     return list(_shown(messages, trajectory, with_prompt=source.knows_prompts))
 
