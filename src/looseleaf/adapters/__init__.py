@@ -1,7 +1,7 @@
 """Other people's formats: what can be read into a RUN and what a RUN can be written as.
 
-The two registries hold dotted names only, so that listing formats imports nothing. An entry is loaded when its format is
-asked for, and only then are the optional packages that it needs.
+The two registries hold dotted names only, so that listing formats imports nothing. An entry is loaded when its format
+is asked for, and only then are the optional packages that it needs.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ IMPORTERS: dict[str, str] = {
 
 EXPORTERS: dict[str, str] = {
     "datasets": "looseleaf.adapters.datasets_export:DATASETS",
+    "inspect": "looseleaf.adapters.inspect_log:INSPECT",
     "jsonl": "looseleaf.adapters.jsonl:JSONL",
     "parquet": "looseleaf.adapters.parquet:PARQUET",
 }

@@ -59,7 +59,9 @@ def required(module: str, extra: str, what: str) -> None:
     from importlib.util import find_spec
 
     if module and find_spec(module) is None:
-        raise ConfigError(f'{what} needs the package {module}; install it with: pip install "looseleaf[{extra}]".')
+        raise ConfigError(
+            f'{what} needs the package {module}; install it with: pip install "looseleaf[{extra}]".'
+        )
 
 
 def checked_options(name: str, given: Mapping[str, str], known: Mapping[str, str]) -> Mapping[str, str]:

@@ -14,6 +14,8 @@ from looseleaf.cli.compare import compare
 from looseleaf.cli.data import data_app
 from looseleaf.cli.demo import demo
 from looseleaf.cli.evaluate import eval_, report, run, score
+from looseleaf.cli.exports import export
+from looseleaf.cli.imports import import_
 from looseleaf.cli.lab import lab
 from looseleaf.cli.options import print_version
 from looseleaf.cli.reindex import reindex
@@ -71,6 +73,8 @@ app.command("lab")(lab)
 app.command("compare")(compare)
 app.command("view")(view)
 app.command("simulate")(simulate)
+app.command("import")(import_)
+app.command("export")(export)
 app.command("cache")(cache)
 app.command("reindex")(reindex)
 app.add_typer(audit_app, name="audit")
