@@ -38,7 +38,7 @@ def ask(
         str,
         typer.Option("--reader", help=f"Who checks the findings: {o.ROLE_HELP}.", rich_help_panel="Roles"),
     ] = "embedded",
-    base_url: o.BaseUrlOption = None,
+    base_url: o.BaseUrlOption = [],  # noqa: B006
     protocol: o.ProtocolOption = "awm",
     retriever: o.RetrieverOption = "bm25",
     max_turns: o.MaxTurnsOption = None,
@@ -72,10 +72,7 @@ def ask(
             "--retriever bm25."
         )
     rules = named_protocol(protocol, max_turns=max_turns)
-    policy_spec, reader_spec = (
-        RoleSpec.parse(text, base_url=base_url if text.startswith("openai:") else None)
-        for text in (policy, reader)
-    )
+    policy_spec, reader_spec = (RoleSpec.on_servers(text, base_url) for text in (policy, reader))
     acting, reading = make_policy(policy_spec), make_reader(reader_spec)
     searching = retriever_maker(retriever)()
     out = console()

@@ -37,7 +37,7 @@ def eval_(
     reader: o.ReaderOption = ["embedded"],  # noqa: B006  (typer copies defaults)
     extractor: o.ExtractorOption = "embedded",
     judge: o.JudgeOption = "none",
-    base_url: o.BaseUrlOption = None,
+    base_url: o.BaseUrlOption = [],  # noqa: B006
     protocol: o.ProtocolOption = "awm",
     retriever: o.RetrieverOption = "bm25",
     ocr: o.OcrOption = False,
@@ -100,7 +100,7 @@ def run(
     option: o.DataOptionOption = [],  # noqa: B006
     out: o.OutOption = None,
     policy: o.PolicyOption = "embedded",
-    base_url: o.BaseUrlOption = None,
+    base_url: o.BaseUrlOption = [],  # noqa: B006
     protocol: o.ProtocolOption = "awm",
     retriever: o.RetrieverOption = "bm25",
     ocr: o.OcrOption = False,
@@ -145,7 +145,7 @@ def score(
     reader: o.ReaderOption = ["embedded"],  # noqa: B006
     extractor: o.ExtractorOption = "embedded",
     judge: o.JudgeOption = "none",
-    base_url: o.BaseUrlOption = None,
+    base_url: o.BaseUrlOption = [],  # noqa: B006
     scorer: o.ScorerOption = [],  # noqa: B006
     threshold: o.ThresholdOption = ">0",
     drift: o.DriftOption = None,
@@ -236,7 +236,7 @@ def _run_config(
     docs: Path | None,
     option: list[str],
     policy: str,
-    base_url: str | None,
+    base_url: list[str],
     protocol: str,
     retriever: str,
     ocr: bool,
@@ -280,7 +280,7 @@ def _data_config(what: str, data: Path | None, docs: Path | None, option: list[s
 
 
 def _score_config(
-    scorers: list[str], extractor: str, readers: list[str], judge: str, base_url: str | None, threshold: str
+    scorers: list[str], extractor: str, readers: list[str], judge: str, base_url: list[str], threshold: str
 ) -> ScoreConfig:
     from looseleaf.runner.config import ScoreConfig
     from looseleaf.scoring.thresholds import threshold_named
@@ -309,13 +309,12 @@ def _with_drift(
     return msgspec.structs.replace(config, drift=wanted, drift_reference=str(reference or ""))
 
 
-def _spec(text: str, base_url: str | None) -> RoleSpec:
+def _spec(text: str, base_url: list[str]) -> RoleSpec:
     from looseleaf.models.role_spec import RoleSpec
 
     if text.endswith(".toml"):
         return RoleSpec.from_file(Path(text))
-    spec = RoleSpec.parse(text)
-    return RoleSpec.parse(text, base_url=base_url) if spec.backend == "openai" else spec
+    return RoleSpec.on_servers(text, base_url)
 
 
 def _default_out(config: RunConfig) -> Path:

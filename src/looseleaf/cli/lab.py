@@ -150,7 +150,7 @@ def lab(
     reader: ReaderOption = [],  # noqa: B006  (typer copies defaults)
     extractor: ExtractorOption = None,
     judge: JudgeOption = None,
-    base_url: o.BaseUrlOption = None,
+    base_url: o.BaseUrlOption = [],  # noqa: B006
     scorer: ScorerOption = "",
     threshold: o.ThresholdOption = ">0",
     data: o.DataOption = None,
@@ -242,7 +242,7 @@ def _score_config(
     extractor: str | None,
     readers: list[str],
     judge: str | None,
-    base_url: str | None,
+    base_url: list[str],
     threshold: str,
 ) -> ScoreConfig:
     """The scoring that was asked for, filled up from the run's last one."""
@@ -263,15 +263,14 @@ def _score_config(
     return msgspec.structs.replace(last_score_config(stored), **changes)
 
 
-def _spec(text: str | None, base_url: str | None) -> RoleSpec | None:
+def _spec(text: str | None, base_url: list[str]) -> RoleSpec | None:
     from looseleaf.models.role_spec import RoleSpec
 
     if text is None:
         return None
     if text.endswith(".toml"):
         return RoleSpec.from_file(Path(text))
-    spec = RoleSpec.parse(text)
-    return RoleSpec.parse(text, base_url=base_url) if spec.backend == "openai" else spec
+    return RoleSpec.on_servers(text, base_url)
 
 
 def _run(stored: Run, config: LabConfig) -> LabOutcome:

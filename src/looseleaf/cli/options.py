@@ -77,10 +77,11 @@ JudgeOption = Annotated[
     ),
 ]
 BaseUrlOption = Annotated[
-    str | None,
+    list[str],
     typer.Option(
         "--base-url",
-        help="Address of the OpenAI-compatible server of all openai: roles.",
+        help="Address of the OpenAI-compatible server of all openai: roles. May be given several times, for servers of "
+        "the same model that share the work; one that dies is passed over.",
         rich_help_panel="Roles",
     ),
 ]

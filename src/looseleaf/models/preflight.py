@@ -13,7 +13,8 @@ from looseleaf.errors import ConfigError
 from looseleaf.models.chat.client import ChatClient
 from looseleaf.models.chat.estimate import Load, RunPlan, estimate
 from looseleaf.models.chat.image_tokens import family_of
-from looseleaf.models.chat.probe import Findings, probe
+from looseleaf.models.chat.probe import Findings
+from looseleaf.models.chat.probe_each import probe_each
 from looseleaf.models.registry import make_role
 from looseleaf.models.role_spec import CHAT_BACKENDS, RoleName, RoleSpec
 from looseleaf.roles import Usage
@@ -33,7 +34,7 @@ class RoleReport(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         role: which role.
         name: as the user gave it.
-        base_url: its server.
+        base_url: its server; of several one that is not on this machine, if there is one.
         load: what the run will take.
         found: what the probe found.
         tokens: prompt and completion tokens, images as the server counts them.
@@ -190,7 +191,7 @@ async def _report(role: RoleName, spec: RoleSpec, client: ChatClient, plan: RunP
     family = family_of(client.model, client.options.image_family)
     load = estimate(role, client.options, family, plan)
     protocol = plan.protocol if role == "policy" else None
-    found = await probe(client, protocol=protocol, load=load, family=family)
+    found = await probe_each(client, protocol=protocol, load=load, family=family)
     report = _assemble(role, spec, client, plan, load, found)
     _check_context(client, report)
     return report
@@ -208,7 +209,7 @@ def _assemble(
     return RoleReport(
         role=role,
         name=spec.name,
-        base_url=client.server.base_url,
+        base_url=min((server.base_url for server in client.server.each()), key=_is_local),
         load=load,
         found=found,
         tokens=prompt + load.completion_tokens,
@@ -255,13 +256,10 @@ def _notes(
                 f"policy {spec.name}: {plan.samples} samples at temperature 0 will be alike; set temperature."
             )
         key = client.server.key
-        if (
-            key.given
-            and client.server.base_url.startswith("http://")
-            and not _is_local(client.server.base_url)
-        ):
+        elsewhere = [each.base_url for each in client.server.each() if not _is_local(each.base_url)]
+        if key.given and any(url.startswith("http://") for url in elsewhere):
             notes.append(f"{role} {spec.name}: the key in {key.variable} goes out unencrypted; use https.")
-        if client.price is None and not _is_local(client.server.base_url):
+        if client.price is None and elsewhere:
             notes.append(f"{role} {spec.name}: no price is known; give a price table with prices = FILE.")
     for report in reports:
         if report.found.image_tokens is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,7 +19,7 @@ CHAT_BACKENDS = frozenset({"openai", "gguf"})
 """Backends that send prompts to a chat model."""
 
 FREE_OPTIONS = frozenset(
-    {"timeout", "retries", "max_in_flight", "max_tokens_in_flight", "key_env", "cache", "prices"}
+    {"timeout", "retries", "max_in_flight", "max_tokens_in_flight", "key_env", "cache", "prices", "base_urls"}
 )
 """Options of chat models that no result depends on; they may change when a run is continued."""
 
@@ -55,6 +56,23 @@ class RoleSpec(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     @classmethod
+    def on_servers(cls, text: str, base_urls: Sequence[str]) -> RoleSpec:
+        """Read a role, and if it is `openai:MODEL` let these servers play it.
+
+        Args:
+            text: the role.
+            base_urls: none, one, or several that share its requests; the first stands for all in records.
+
+        Raises:
+            ConfigError: the text is empty.
+        """
+        spec = cls.parse(text)
+        if spec.backend != "openai" or not base_urls:
+            return spec
+        several = {"base_urls": list(base_urls)} if len(base_urls) > 1 else {}
+        return msgspec.structs.replace(spec, options={"base_url": base_urls[0], **several})
+
+    @classmethod
     def from_file(cls, path: Path) -> RoleSpec:
         """Read a TOML table with `backend`, and perhaps `argument` and `options`.
 
@@ -74,14 +92,17 @@ class RoleSpec(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.backend}:{self.argument}" if self.argument else self.backend
 
     def as_config(self) -> dict[str, Any]:
-        """The spec as JSON values, for configurations and hashes."""
+        """The spec as JSON values, for configurations and hashes; the first of several servers stands as `base_url`."""
+        urls = self.options.get("base_urls")
+        options = {"base_url": urls[0], **self.options} if isinstance(urls, list) and urls else self.options
         return {
             "backend": self.backend,
             "argument": self.argument,
-            **({"options": self.options} if self.options else {}),
+            **({"options": options} if options else {}),
         }
 
     def identity(self) -> dict[str, Any]:
         """What of the spec results depend on, for the ids of ledgers: `as_config` without `FREE_OPTIONS`."""
-        kept = {name: value for name, value in self.options.items() if name not in FREE_OPTIONS}
-        return msgspec.structs.replace(self, options=kept).as_config()
+        config = self.as_config()
+        kept = {name: value for name, value in config.pop("options", {}).items() if name not in FREE_OPTIONS}
+        return config | ({"options": kept} if kept else {})

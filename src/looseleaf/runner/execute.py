@@ -12,6 +12,7 @@ from looseleaf.benchmarks import QuestionSet
 from looseleaf.document import PageStore, default_store, require_ocr
 from looseleaf.environment import Environment
 from looseleaf.errors import DocumentError, FaultError
+from looseleaf.models.chat.sampling import about
 from looseleaf.models.registry import make_policy
 from looseleaf.question import Question
 from looseleaf.roles import Policy
@@ -146,14 +147,15 @@ class _Session:
             return self._unstarted(job, StopReason.DOCUMENT_ERROR, str(problem))
         except FaultError as problem:
             return self._unstarted(job, StopReason.PROVIDER_ERROR, str(problem))
-        return await run_agent(
-            self._policy,
-            environment,
-            run_id=self._run_id,
-            sample_index=job.sample,
-            seed=self._config.seed + job.sample,
-            step_of_training=self._config.step_of_training,
-        )
+        with about(job.question.doc_id):
+            return await run_agent(
+                self._policy,
+                environment,
+                run_id=self._run_id,
+                sample_index=job.sample,
+                seed=self._config.seed + job.sample,
+                step_of_training=self._config.step_of_training,
+            )
 
     def _environment(self, question: Question) -> Environment:
         """The environment of a question. Reading, encoding and a first search may take long."""

@@ -17,8 +17,9 @@ from looseleaf.models.chat.message import Message, Wire, wire
 from looseleaf.models.chat.options import OPENAI_URL, ChatOptions
 from looseleaf.models.chat.prices import Price
 from looseleaf.models.chat.reply import Reply, ReplyError, read_reply
-from looseleaf.models.chat.sampling import current_sample
+from looseleaf.models.chat.sampling import current_document, current_sample
 from looseleaf.models.chat.server import ChatServer, ServerError
+from looseleaf.models.chat.servers import ChatServers
 from looseleaf.models.chat.snapshot import heard
 from looseleaf.roles import Usage
 
@@ -68,20 +69,20 @@ class Counters(msgspec.Struct):
 
 
 class ChatClient:
-    """One model on one server, as one role.
+    """One model on one server or on several, as one role.
 
     Args:
         server: where it is.
         model: its name there.
         options: how to ask.
         price: what tokens cost, if the user said so.
-        identity: what stands for the server in cache keys; by default its base URL.
+        identity: what stands for the server in cache keys; by default its base URL, of several the first one's.
         rng: source of jitter.
     """
 
     def __init__(
         self,
-        server: ChatServer,
+        server: ChatServer | ChatServers,
         model: str,
         options: ChatOptions,
         *,
@@ -189,7 +190,7 @@ class ChatClient:
         async with self._limiter.slot(tokens):
             self.counters.sent += 1
             self.counters.most_in_flight = max(self.counters.most_in_flight, self._limiter.in_flight)
-            body = await self.server.post(CHAT_PATH, request.body())
+            body = await self.server.post(CHAT_PATH, request.body(), document=current_document())
         try:
             return body, read_reply(body)
         except ReplyError as problem:

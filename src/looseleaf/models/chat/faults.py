@@ -51,12 +51,16 @@ class Fault(NamedTuple):
         status: HTTP status, or 0 where there was none.
         words: the server's own words, shortened, without keys.
         retry_after: seconds that the server asks to wait, if it does.
+        server: base URL of the server, where a role has several.
+        unreachable: whether not even a connection could be made.
     """
 
     kind: FaultKind
     status: int
     words: str
     retry_after: float | None = None
+    server: str = ""
+    unreachable: bool = False
 
 
 MAX_WORDS = 300
@@ -199,13 +203,13 @@ def sentence(fault: Fault, model: str, base_url: str, key_variable: str) -> str:
     Args:
         fault: what happened.
         model: name of the model.
-        base_url: of the server.
+        base_url: of the server, where the fault does not name it.
         key_variable: environment variable of the key that was sent, or empty.
     """
     said = fault.words or (f"status {fault.status}" if fault.status else "")
     return _SENTENCES[fault.kind].format(
         model=model,
-        url=base_url,
+        url=fault.server or base_url,
         said=f' (it says: "{said}")' if said else "",
         key=f"the key in {key_variable}" if key_variable else NO_KEY_NAMED,
     )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from looseleaf.errors import ConfigError
 from looseleaf.models.chat.client import ChatClient
 from looseleaf.models.chat.image_tokens import family_of
@@ -12,6 +14,7 @@ from looseleaf.models.chat.options import ChatOptions
 from looseleaf.models.chat.policy import ChatPolicy
 from looseleaf.models.chat.prices import read_prices
 from looseleaf.models.chat.server import ChatServer
+from looseleaf.models.chat.servers import ChatServers
 from looseleaf.models.chat.text_roles import ChatExtractor, ChatJudge, ChatReader
 from looseleaf.models.prompts import prompt_text
 from looseleaf.models.role_spec import RoleName, RoleSpec
@@ -40,8 +43,23 @@ def chat_client(role: RoleName, spec: RoleSpec) -> ChatClient:
     family_of(spec.argument, options.image_family)
     if options.prompt:
         prompt_text("reader", options.prompt)
-    server = ChatServer(options.base_url, key_for(options), options.timeout)
-    return ChatClient(server, spec.argument, options, price=read_prices(options.prices, spec.argument))
+    return ChatClient(
+        _server(spec, options), spec.argument, options, price=read_prices(options.prices, spec.argument)
+    )
+
+
+def _server(spec: RoleSpec, options: ChatOptions) -> ChatServer | ChatServers:
+    """The server of a role, or its servers. They share one key: it is sent to nobody whom it is not meant for."""
+    key = key_for(options)
+    if len(options.base_urls) == 1:
+        return ChatServer(options.base_url, key, options.timeout)
+    each = [key_for(msgspec.structs.replace(options, base_url=url)) for url in options.base_urls]
+    if any(other.variable != key.variable for other in each):
+        raise ConfigError(
+            f"The servers of {spec.name} take different keys; list servers of one provider, or name the key with "
+            "key_env."
+        )
+    return ChatServers(options.base_urls, key, options.timeout)
 
 
 def chat_role(role: RoleName, client: ChatClient) -> Any:

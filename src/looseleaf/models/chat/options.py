@@ -26,7 +26,9 @@ class ChatOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """How to reach a chat model and how to ask it.
 
     Attributes:
-        base_url: the server, up to and including `/v1`.
+        base_url: the server, up to and including `/v1`; by default the first of `base_urls`.
+        base_urls: further servers of the same model, which share the requests (`ChatServers`). Replies and results are
+            recorded under `base_url`, so these may come and go.
         key_env: NAME of the environment variable that holds the key; by default the one of a known host, else none.
         actions: how a policy writes actions; by default the protocol's format, with JSON where a server has no tools.
         structured: ask for JSON by schema; by default where the server accepts it.
@@ -55,6 +57,7 @@ class ChatOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """
 
     base_url: str = OPENAI_URL
+    base_urls: tuple[str, ...] = ()
     key_env: str = ""
     actions: Literal["tools", "tags", "json"] | None = None
     structured: bool | None = None
@@ -93,13 +96,15 @@ class ChatOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
         """
         _refuse_secrets(spec.options)
         try:
-            options = msgspec.convert(defaults | spec.options, cls, strict=False)
+            given = spec.as_config().get("options", {})
+            options = msgspec.convert(defaults | given, cls, strict=False)
         except msgspec.ValidationError as problem:
             raise ConfigError(f"An option of {spec.name} cannot be used: {problem}.") from problem
+        urls = [url.rstrip("/") for url in (options.base_url, *options.base_urls)]
+        options = msgspec.structs.replace(options, base_url=urls[0], base_urls=tuple(dict.fromkeys(urls)))
         _check(options, spec)
         return msgspec.structs.replace(
             options,
-            base_url=options.base_url.rstrip("/"),
             max_tokens=options.max_tokens or MAX_TOKENS[role],
         )
 
@@ -114,19 +119,24 @@ def _refuse_secrets(options: dict[str, Any]) -> None:
 
 
 def _check(options: ChatOptions, spec: RoleSpec) -> None:
-    url = urlsplit(options.base_url)
-    if url.scheme not in {"http", "https"} or not url.hostname:
-        raise ConfigError(
-            f"The base URL {options.base_url!r} of {spec.name} is not one; use one like http://127.0.0.1:8000/v1."
-        )
-    if url.username or url.password or url.query:
-        raise ConfigError(
-            f"The base URL of {spec.name} must hold no user, password or query; put the key into an environment "
-            "variable and name it with key_env."
-        )
+    for base_url in options.base_urls:
+        _check_url(base_url, spec)
     for name in ("timeout", "max_in_flight", "max_tokens_in_flight", "max_image_pixels", "max_image_side"):
         value = getattr(options, name)
         if value is not None and value <= 0:
             raise ConfigError(f"{name} of {spec.name} is {value}; give a positive number, or leave it out.")
     if options.retries < 0 or (options.images_kept is not None and options.images_kept < 1):
         raise ConfigError(f"retries of {spec.name} must be 0 or more, and images_kept 1 or more.")
+
+
+def _check_url(base_url: str, spec: RoleSpec) -> None:
+    url = urlsplit(base_url)
+    if url.scheme not in {"http", "https"} or not url.hostname:
+        raise ConfigError(
+            f"The base URL {base_url!r} of {spec.name} is not one; use one like http://127.0.0.1:8000/v1."
+        )
+    if url.username or url.password or url.query:
+        raise ConfigError(
+            f"The base URL of {spec.name} must hold no user, password or query; put the key into an environment "
+            "variable and name it with key_env."
+        )

@@ -100,8 +100,7 @@ def _patient(client: ChatClient) -> ChatClient:
         timeout=min(client.options.timeout, PROBE_TIMEOUT),
         prices="",
     )
-    server = type(client.server)(client.server.base_url, client.server.key, options.timeout)
-    return ChatClient(server, client.model, options)
+    return ChatClient(client.server.with_timeout(options.timeout), client.model, options)
 
 
 class _Probe:

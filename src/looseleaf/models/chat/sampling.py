@@ -1,4 +1,4 @@
-"""Which sample of a question is being made: its seed and number, for every model call made on its behalf."""
+"""On whose behalf model calls are made: which sample of a question, its seed, and which document it is about."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import NamedTuple
 
-__all__ = ["Sample", "current_sample", "sampling"]
+__all__ = ["Sample", "about", "current_document", "current_sample", "sampling"]
 
 
 class Sample(NamedTuple):
@@ -19,6 +19,9 @@ class Sample(NamedTuple):
 
 NO_SAMPLE = Sample()
 _current: ContextVar[Sample] = ContextVar("looseleaf_sample", default=NO_SAMPLE)
+
+
+_document: ContextVar[str] = ContextVar("looseleaf_document", default="")
 
 
 def current_sample() -> Sample:
@@ -34,3 +37,22 @@ def sampling(seed: int | None, number: int = 0) -> Iterator[None]:
         yield
     finally:
         _current.reset(token)
+
+
+def current_document() -> str:
+    """The document that calls in this task are about; empty where nobody said."""
+    return _document.get()
+
+
+@contextmanager
+def about(document: str) -> Iterator[None]:
+    """Make model calls inside the block about this document, which several servers are chosen by (`ChatServers`).
+
+    Args:
+        document: any name that is the document's own; no result depends on it.
+    """
+    token = _document.set(document)
+    try:
+        yield
+    finally:
+        _document.reset(token)

@@ -68,8 +68,21 @@ class ChatServer:
         self._timeout = timeout
         self._sessions: dict[asyncio.AbstractEventLoop, _Session] = {}
 
-    async def post(self, path: str, body: bytes) -> bytes:
+    def each(self) -> tuple[ChatServer, ...]:
+        """The servers one by one: this one."""
+        return (self,)
+
+    def with_timeout(self, timeout: float) -> ChatServer:
+        """The same server, to be asked with another limit."""
+        return ChatServer(self.base_url, self.key, timeout)
+
+    async def post(self, path: str, body: bytes, *, document: str = "") -> bytes:
         """Send a JSON body and return the response's body.
+
+        Args:
+            path: below the base URL.
+            body: JSON.
+            document: what the request is about; only several servers make use of it (`ChatServers`).
 
         Raises:
             ServerError: any other status than success, no connection, no answer in time.
@@ -99,9 +112,11 @@ class ChatServer:
         except TimeoutError:
             self._raise(FaultKind.SLOW, f"nothing within {self._timeout:g} seconds")
         except openai.APITimeoutError:
-            self._raise(FaultKind.PASSING, f"no connection within {CONNECT_SECONDS:g} seconds")
+            self._raise(
+                FaultKind.PASSING, f"no connection within {CONNECT_SECONDS:g} seconds", unreachable=True
+            )
         except openai.APIConnectionError as problem:
-            self._raise(FaultKind.PASSING, _cause(problem))
+            self._raise(FaultKind.PASSING, _cause(problem), unreachable=_is_unreachable(problem))
 
     async def _client(self) -> AsyncOpenAI:
         loop = asyncio.get_running_loop()
@@ -140,8 +155,13 @@ class ChatServer:
         words = self.key.redact(error_words(body))
         raise ServerError(fault_of_status(problem.status_code, words, retry_after(headers))) from None
 
-    def _raise(self, kind: FaultKind, words: str) -> NoReturn:
-        raise ServerError(Fault(kind, 0, self.key.redact(words))) from None
+    def _raise(self, kind: FaultKind, words: str, *, unreachable: bool = False) -> NoReturn:
+        raise ServerError(Fault(kind, 0, self.key.redact(words), unreachable=unreachable)) from None
+
+
+def _is_unreachable(problem: BaseException) -> bool:
+    """Whether no connection could be made, as against one that broke (openai 2 stands on httpx, 3 on httpx2)."""
+    return type(problem.__cause__).__name__ == "ConnectError"
 
 
 def _cause(problem: BaseException) -> str:
