@@ -20,6 +20,7 @@ from looseleaf.report.notices import notices_of
 from looseleaf.report.record import Report
 from looseleaf.report.scorers import chosen_scores
 from looseleaf.report.scoring import ScoringDetails, scoring_details
+from looseleaf.report.training import training_point
 from looseleaf.runstore import Run, write_atomically
 from looseleaf.scoring.thresholds import DEFAULT_THRESHOLD
 
@@ -84,6 +85,7 @@ def build_report(
             Counter(str(row.trajectory.stop_reason) if row.trajectory else "not run" for row in rows)
         ),
         scoring=scoring,
+        training=training_point(run),
     )
 
 

@@ -18,6 +18,7 @@ from looseleaf.report.html_lab import lab_parts
 from looseleaf.report.html_page import block_section, page, section, table
 from looseleaf.report.plain import printable
 from looseleaf.report.record import Report
+from looseleaf.report.training import training_section
 from looseleaf.runstore import Run, write_atomically
 from looseleaf.statistics import MIN_CLUSTERS
 
@@ -29,6 +30,8 @@ MOST_DRAWN = 16
 """Labels of a breakdown that are drawn; the table has all."""
 COMPARED = ("Acc", "Acc[answerable]", "MemAcc", "P_mmc[answerable]", "P_mmc", "Rec", "Pre")
 WIDEST = 100.0
+LONGEST_NAME = 120
+"""Bytes of all run names together that a file is named by; many runs are named by the first and the last."""
 
 
 def write_html(run: Run, report: Report, reading_id: str | None = None) -> Path:
@@ -199,7 +202,11 @@ def _spending(extras: Extras) -> Markup | None:
 def write_comparison_html(folder: Path, reports: Sequence[Report], comparisons: Sequence[Comparison]) -> Path:
     """Write one page about several runs, `report-A-B.html`, and return its path."""
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"report-{'-'.join(report.title for report in reports)}.html"
+    titles = [report.title for report in reports]
+    name = "-".join(titles)
+    if len(name.encode()) > LONGEST_NAME:
+        name = f"{titles[0]}-to-{titles[-1]}-{len(titles)}-runs"
+    path = folder / f"report-{name}.html"
     write_atomically(path, comparison_page(reports, comparisons).encode())
     return path
 
@@ -214,6 +221,7 @@ def comparison_page(reports: Sequence[Report], comparisons: Sequence[Comparison]
             tag("p", "Runs side by side; differences are paired by question and clustered by document.",
                 class_="lead"),
             section("Side by side", *_beside(reports)),
+            training_section(reports),
             section("Outcome cells", *(_cells_of(report) for report in reports)),
             *(_compared(each) for each in comparisons),
         ],

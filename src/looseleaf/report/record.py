@@ -9,10 +9,22 @@ import msgspec
 from looseleaf.metrics import MetricTable
 from looseleaf.report.scoring import ScoringDetails
 
-__all__ = ["Report", "report_differences"]
+__all__ = ["Report", "TrainingPoint", "report_differences"]
 
 SETTINGS_OF_THE_AGENT = frozenset({"policy", "score ledger"})
 """Settings that runs are compared across on purpose."""
+
+
+class TrainingPoint(msgspec.Struct, frozen=True, kw_only=True):
+    """Where in a training a run's policy stands.
+
+    Attributes:
+        step: optimiser step.
+        series: which training: its output folder, or the folder of its runs.
+    """
+
+    step: int
+    series: str
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,6 +42,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
         breakdowns: tables by answer format, evidence source, document type and answerability.
         stop_reasons: trajectories by stop reason.
         scoring: scorers beside each other, official aggregates, drift.
+        training: where in a training the policy stands, if it is in one.
     """
 
     title: str
@@ -43,6 +56,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     breakdowns: dict[str, list[MetricTable]]
     stop_reasons: dict[str, int]
     scoring: ScoringDetails
+    training: TrainingPoint | None = None
 
 
 def report_differences(reports: Sequence[Report]) -> list[str]:

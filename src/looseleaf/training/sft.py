@@ -40,6 +40,9 @@ FINAL = "final"
 CHECKPOINT = "checkpoint-"
 """How the engine names a checkpoint's folder; the step follows."""
 
+ENGINE_STATE = "trainer_state.json"
+"""What the engine writes last into a checkpoint."""
+
 
 class SftOutcome(NamedTuple):
     """What a training did.
@@ -114,9 +117,13 @@ def sft_data(
 
 
 def checkpoints(out: Path) -> list[Path]:
-    """Checkpoints of an output folder, oldest first."""
+    """Checkpoints of an output folder that were written to their end, oldest first.
+
+    One that a kill cut short is passed over: the engine writes its own state last.
+    """
     found = [path for path in out.glob(f"{CHECKPOINT}*") if path.name.removeprefix(CHECKPOINT).isdigit()]
-    return sorted(found, key=lambda path: int(path.name.removeprefix(CHECKPOINT)))
+    whole = [path for path in found if (path / ENGINE_STATE).is_file()]
+    return sorted(whole, key=lambda path: int(path.name.removeprefix(CHECKPOINT)))
 
 
 def accumulation(sequences: int, micro_batch: int, processes: int | None = None) -> int:
