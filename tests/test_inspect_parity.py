@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import itertools
 import json
 import re
 from collections.abc import Iterator
@@ -72,18 +73,20 @@ def test_the_trajectory_is_that_of_the_own_loop_and_of_the_own_runner(
 
 
 def test_scores_cell_and_rewards_are_those_of_the_own_runner(own_run: Run, log: EvalLog) -> None:
-    score = (log.samples or [])[0].scores[SCORE_NAME]  # type: ignore[index]
+    score = (log.samples or [])[0].scores[SCORE_NAME]
     rows = {row.target: row for row in score_rows(own_run, own_run.manifest["score"]["score_id"])}
     outcome = stored_outcomes(own_run)["mini:0#0"]
-    assert score.value == {target: row.value for target, row in rows.items()} == {"answer": 1.0, "memory": 1.0}
-    assert score.metadata["rewards"] == {  # type: ignore[index]
+    assert (
+        score.value == {target: row.value for target, row in rows.items()} == {"answer": 1.0, "memory": 1.0}
+    )
+    assert score.metadata["rewards"] == {
         reward.label: reward.value(outcome) for reward in (AWMReward(), AnswerOnlyReward())
     }
-    assert score.metadata["rewards"]["awm(2, 0, -0.1, -1)"] == 2.0  # type: ignore[index]
-    assert score.metadata["outcome_cell"] == "11"  # type: ignore[index]
-    assert score.metadata["memory_answers"] is True  # type: ignore[index]
+    assert score.metadata["rewards"]["awm(2, 0, -0.1, -1)"] == 2.0
+    assert score.metadata["outcome_cell"] == "11"
+    assert score.metadata["memory_answers"] is True
     for target in ("answer", "memory"):
-        stored = score.metadata["scores"][target]  # type: ignore[index]
+        stored = score.metadata["scores"][target]
         assert (stored["prediction"], stored["value"]) == (rows[target].prediction, rows[target].value)
 
 
@@ -126,9 +129,7 @@ def inspect_requests(
     """What Inspect's providers send: the one for compatible servers, and the one for OpenAI itself."""
     with StubServer(scripted_server) as stub:
         options: dict[str, Any] = PROVIDERS[request.param]
-        model = get_model(
-            request.param, memoize=False, base_url=stub.base_url, api_key="none", **options
-        )
+        model = get_model(request.param, memoize=False, base_url=stub.base_url, api_key="none", **options)
         log = run_task(make_task(files.data), model, tmp_path)
         assert log.status == "success", log.error
         assert_same(trajectory_in(log), parity_world.expected(parity_world.make_world(tmp_path)))
@@ -194,6 +195,6 @@ def test_the_page_follows_its_own_line_and_no_tool_message_holds_an_image(
     messages = [words_and_images(one) for one in inspect_requests[-1]["messages"]]
     for role, parts, _, _ in messages:
         assert role == "user" or not any(isinstance(part, bytes) for part in parts)
-        for line, image in zip(parts, parts[1:], strict=False):
+        for line, image in itertools.pairwise(parts):
             if isinstance(image, bytes):
                 assert re.fullmatch(r"Page \d+:", line)

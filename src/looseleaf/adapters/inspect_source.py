@@ -64,7 +64,8 @@ class StoredRun:
         self.run = run
         self.score_id = pick_scores(run, score_id or last.get("score_id"))
         rows = score_rows(run, self.score_id)
-        self.reading_id = pick_reading(run, rows, reading_id or next(iter(last.get("reading_ids", ())), None))
+        headline = None if reading_id else next(iter(last.get("reading_ids", ())), None)
+        self.reading_id = headline or pick_reading(run, rows, reading_id)
         self.threshold = str(last.get("threshold", ">0"))
         self.trajectories = run.trajectories()
         self.questions = selected(run)
