@@ -254,7 +254,7 @@ ALDEN_RESPONSE = (
 
 
 def write_alden(folder: Path) -> Path:
-    """The three files of ALDEN's generation (gipplab/ALDEN @ 8a0d3d4) for two rows, the second with two samples' worth."""
+    """The three files of ALDEN's generation (gipplab/ALDEN @ 8a0d3d4) for two rows."""
     folder.mkdir(parents=True, exist_ok=True)
     rows = [
         {

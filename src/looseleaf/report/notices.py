@@ -27,6 +27,7 @@ def notices_of(run: Run, rows: Sequence[Row], score_id: str, reading_id: str | N
     """The notices of a run, most important first."""
     return [
         *_oracle(rows),
+        *_imported(run),
         *_embedded(run, score_id, reading_id),
         *_unscored(rows),
         *_excluded(run),
@@ -38,6 +39,19 @@ def notices_of(run: Run, rows: Sequence[Row], score_id: str, reading_id: str | N
 def _oracle(rows: Sequence[Row]) -> list[str]:
     names = sorted({name for row in rows if row.trajectory for name in row.trajectory.oracle})
     return [f"Oracle setting in force: {name}." for name in names]
+
+
+def _imported(run: Run) -> list[str]:
+    """Where an imported run comes from, and what its source does not record."""
+    found = run.manifest.get("import")
+    if not found:
+        return []
+    rejected = f"; {found['rejected']} could not be used" if found.get("rejected") else ""
+    return [
+        f"Imported from {found['format']} files ({found['upstream']}): {found['imported']} of {found['rows']} rows are "
+        f"trajectories{rejected}.",
+        *found.get("notices", []),
+    ]
 
 
 def _embedded(run: Run, score_id: str, reading_id: str | None) -> list[str]:

@@ -75,10 +75,8 @@ def _samples(path: Path) -> Iterator[tuple[str, Any]]:
             )
         yield from _plain(path)
         return
-    from inspect_ai.log import read_eval_log_samples
-
     try:
-        for sample in read_eval_log_samples(path, all_samples_required=False, resolve_attachments=True):
+        for sample in _inspect_samples(path):
             yield (
                 f"{path.name}, sample {sample.id}",
                 clean(sample.model_dump(mode="json", exclude={"events"})),
@@ -88,6 +86,16 @@ def _samples(path: Path) -> Iterator[tuple[str, Any]]:
         raise DataError(
             f"{path.name} is no Inspect log that can be read ({said}); check the file."
         ) from problem
+
+
+def _inspect_samples(path: Path) -> Iterator[Any]:
+    """Samples as inspect_ai reads them: one by one where the log lists them, else all at once."""
+    from inspect_ai.log import read_eval_log, read_eval_log_samples
+
+    if read_eval_log(path, header_only=True).eval.dataset.sample_ids:
+        yield from read_eval_log_samples(path, all_samples_required=False, resolve_attachments=True)
+    else:
+        yield from read_eval_log(path, resolve_attachments=True).samples or ()
 
 
 def _plain(path: Path) -> Iterator[tuple[str, Any]]:
@@ -115,9 +123,7 @@ def _row(where: str, sample: Mapping[str, Any], base: int, kept: bool) -> Source
     overflow = answer is None and not error and optional_text(limit, "type") in CONTEXT_LIMITS
     return SourceRow(
         where=where,
-        question=optional_text(metadata, QUESTION)
-        if isinstance(metadata.get(QUESTION), str)
-        else read.opening,
+        question=optional_text(metadata, "question") or read.opening,
         doc_id=optional_text(metadata, "doc_id", "document"),
         native_id=optional_text(metadata, "question_id") or optional_text(sample, "id"),
         steps=read.steps,

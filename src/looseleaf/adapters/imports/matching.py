@@ -98,11 +98,12 @@ class OwnQuestions:
 
     Args:
         name: benchmark name of the questions.
+        known: questions that the source holds itself.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, known: Iterable[Question] = ()) -> None:
         self._name = name
-        self._made: dict[tuple[str, str, str], Question] = {}
+        self._made = {(question.question_id, "", ""): question for question in known}
 
     def questions(self) -> tuple[Question, ...]:
         """The questions so far, in order of first appearance."""

@@ -103,6 +103,7 @@ class SourceFormat(msgspec.Struct, frozen=True, kw_only=True):
         upstream: repositories and commits whose writers were followed.
         pages: how the source numbers pages.
         read: called with the file or folder and the options; yields rows in order.
+        questions: where the source holds the questions themselves in our own form, reads them from the file or folder.
         options: names of the options that it takes, with what they do.
     """
 
@@ -111,6 +112,7 @@ class SourceFormat(msgspec.Struct, frozen=True, kw_only=True):
     upstream: str
     pages: str
     read: Callable[[Path, Mapping[str, str]], Iterable[SourceRow | Rejected]]
+    questions: Callable[[Path], Iterable[Question]] | None = None
     options: Mapping[str, str] = {}
 
 

@@ -8,7 +8,7 @@ folder, or from `--questions`, or else from the trajectories themselves, without
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,40 +17,22 @@ import msgspec
 from looseleaf.adapters.imports.fields import as_mapping
 from looseleaf.adapters.imports.json_file import json_records
 from looseleaf.adapters.imports.source import Gold, Rejected, RowProblem, SourceFormat, SourceRow, converted
+from looseleaf.errors import DataError
 from looseleaf.question import Question
 from looseleaf.trajectory import TRAJECTORY_VERSION, Trajectory
 
 __all__ = ["TRAJECTORIES", "gold_of", "row_of", "trajectory_of"]
 
 
-def _read(path: Path, options: Mapping[str, str]) -> Iterator[SourceRow | Rejected]:
-    file = path / "trajectories.jsonl" if path.is_dir() else path
-    questions = _questions(file.with_name("questions.jsonl"))
-
-    ran: set[str] = set()
+def _read(path: Path, options: Mapping[str, str]) -> Iterable[SourceRow | Rejected]:
+    file = _file(path)
+    questions = {question.question_id: question for question in _questions(path)}
 
     def convert(where: str, record: Any) -> SourceRow:
         made = trajectory_of(record)
-        ran.add(made.question_id)
         return row_of(where, made, questions.get(made.question_id))
 
-    yield from converted(json_records(file), convert)
-    for question in questions.values():
-        if question.question_id not in ran:
-            yield _not_run(question)
-
-
-def _not_run(question: Question) -> SourceRow:
-    """A selected question without a trajectory stays in every denominator."""
-    return SourceRow(
-        where="questions.jsonl",
-        question=question.question,
-        doc_id=question.doc_id,
-        native_id=question.native_id,
-        stop_reason=None,
-        gold=gold_of(question),
-        known=question,
-    )
+    return converted(json_records(file), convert)
 
 
 def trajectory_of(record: Any) -> Trajectory:
@@ -105,16 +87,23 @@ def gold_of(question: Question) -> Gold:
     )
 
 
-def _questions(path: Path) -> dict[str, Question]:
-    if not path.is_file():
-        return {}
-    found: dict[str, Question] = {}
-    for _, record in json_records(path):
+def _file(path: Path) -> Path:
+    return path / "trajectories.jsonl" if path.is_dir() else path
+
+
+def _questions(path: Path) -> list[Question]:
+    """The selected questions, whether anything came of them or not."""
+    file = _file(path).with_name("questions.jsonl")
+    if not file.is_file():
+        return []
+    found = []
+    for where, record in json_records(file):
         try:
-            question = msgspec.convert(record, Question)
-        except msgspec.ValidationError:
-            continue
-        found[question.question_id] = question
+            found.append(msgspec.convert(as_mapping(record, "the row"), Question))
+        except (msgspec.ValidationError, RowProblem) as problem:
+            raise DataError(
+                f"{where}: it does not fit the schema of a question ({problem}); repair it."
+            ) from problem
     return found
 
 
@@ -124,5 +113,6 @@ TRAJECTORIES = SourceFormat(
     upstream="looseleaf, trajectory version 1",
     pages="1-based",
     read=_read,
+    questions=_questions,
 )
 """Trajectories in our own format, from any agent."""

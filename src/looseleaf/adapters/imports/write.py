@@ -89,9 +89,10 @@ class _Import:
         self.tally = Tally()
         self._request = request
         self._run = run
-        found = request.questions
+        found, source = request.questions, request.source
+        known = source.questions(request.path) if source.questions is not None and found is None else ()
         self._matcher: Matcher = (
-            OwnQuestions(request.source.name) if found is None else BenchmarkMatcher(found.questions)
+            OwnQuestions(source.name, known) if found is None else BenchmarkMatcher(found.questions)
         )
         self._documents = Documents(request.docs, found.documents if found is not None else None)
         self._samples: Counter[str] = Counter()
@@ -201,7 +202,7 @@ class _Import:
                 "path": str(found.data.resolve()),
                 "options": dict(found.options),
             }
-        name = f"{self._request.source.name}.jsonl"
+        name = f"{self._request.source.name}-questions.jsonl"
         lines = b"".join(msgspec.json.encode(_own_row(question)) + b"\n" for question in questions)
         write_atomically(self._run.path / name, lines)
         docs = self._request.docs
