@@ -109,7 +109,7 @@ def _blocks(messages: Sequence[Any]) -> Iterator[tuple[_Turn | None, list[dict[s
     rest: list[dict[str, Any]] = []
     for place, given in enumerate(messages):
         message = as_mapping(given, f"message {place}")
-        role = message.get("role")
+        role = _kind(message, "role")
         if role == "assistant":
             if turn is not None or rest:
                 yield turn, rest
@@ -125,7 +125,7 @@ def _turn(message: Mapping[str, Any]) -> _Turn:
     reasoning = [optional_text(message, "reasoning_content", "reasoning", "thinking")]
     words = []
     for part in _parts(message):
-        kind = part.get("type")
+        kind = _kind(part)
         if kind in REASONING_PARTS:
             reasoning.append(optional_text(part, "reasoning", "thinking", "text"))
         elif kind in TEXT_PARTS:
@@ -178,21 +178,28 @@ def _seen(messages: Sequence[Mapping[str, Any]], base: int) -> _Seen:
         headings: list[int] = []
         has_image = False
         for part in _parts(message):
-            if part.get("type") in IMAGE_PARTS:
+            if _kind(part) in IMAGE_PARTS:
                 has_image = True
                 page = _image_page(part, label)
                 nameless += page is None
                 raw += [] if page is None else [page]
                 label = ""
-            elif part.get("type") in TEXT_PARTS:
+            elif _kind(part) in TEXT_PARTS:
                 label = optional_text(part, "text")
                 words.append(label)
                 headings += heading_pages(label)
         raw += [] if has_image else headings
         raw += items(message, "shown")
-    for page in raw:
-        page_of(page, base)
-    return _Seen("\n".join(words), list(dict.fromkeys(raw)), nameless)
+    distinct = {page_of(page, base): page for page in reversed(raw)}
+    return _Seen(
+        "\n".join(words), [distinct[page] for page in dict.fromkeys(page_of(p, base) for p in raw)], nameless
+    )
+
+
+def _kind(record: Mapping[str, Any], key: str = "type") -> str:
+    """The kind of a part or role of a message; empty for what is no text."""
+    value = record.get(key)
+    return value if isinstance(value, str) else ""
 
 
 def _image_page(part: Mapping[str, Any], label: str) -> Any:
