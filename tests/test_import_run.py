@@ -136,6 +136,27 @@ def test_repeated_rows_become_samples(tmp_path: Path) -> None:
     assert run.config["run"]["samples"] == 8
 
 
+def test_one_doubled_row_does_not_make_a_second_sample_of_every_question(tmp_path: Path, cli: Cli) -> None:
+    rows = [
+        ff.chat_row(question_id=f"q-{n}", question=f"How many stations has city {n}?") for n in (1, 2, 3, 1)
+    ]
+    outcome = import_run(
+        ImportRequest(importer_named("chat"), ff.write_lines(tmp_path / "r.jsonl", rows)), tmp_path / "run"
+    )
+    assert len(outcome.run.trajectories()) == 4
+    assert any("kept and not counted" in notice for notice in outcome.notices)
+    assert cli("score", tmp_path / "run").code == 0
+    assert build_report(outcome.run).counts["selected"] == 3
+
+
+def test_rows_that_differ_in_their_gold_answer_only_are_two_questions(tmp_path: Path) -> None:
+    rows = [ff.mdocagent_row(), ff.mdocagent_row(answer="Not answerable", answer_format="None")]
+    path = ff.write_json(tmp_path / "r.json", rows)
+    run = import_run(ImportRequest(importer_named("mdocagent"), path), tmp_path / "run").run
+    assert [q.references for q in run.questions()] == [("17",), ("Not answerable",)]
+    assert run.config["run"]["samples"] == 1
+
+
 # -- documents -------------------------------------------------------------------------------------------------------
 
 

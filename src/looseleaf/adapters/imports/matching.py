@@ -103,7 +103,7 @@ class OwnQuestions:
 
     def __init__(self, name: str, known: Iterable[Question] = ()) -> None:
         self._name = name
-        self._made = {(question.question_id, "", ""): question for question in known}
+        self._made = {(question.question_id, "", "", ""): question for question in known}
 
     def questions(self) -> tuple[Question, ...]:
         """The questions so far, in order of first appearance."""
@@ -118,8 +118,9 @@ class OwnQuestions:
         if row.known is None and not row.question.strip():
             raise RowProblem("it has no question; match it with a benchmark by --questions")
         if row.known is not None:
-            return self._made.setdefault((row.known.question_id, "", ""), row.known)
-        key = (row.native_id, row.doc_id, comparable(row.question))
+            return self._made.setdefault((row.known.question_id, "", "", ""), row.known)
+        # Two rows that agree in all but the gold answer are two questions (MMLongBench-Doc has such a pair).
+        key = (row.native_id, row.doc_id, comparable(row.question), repr(row.gold.references))
         if key not in self._made:
             self._made[key] = _question(row, self._name, len(self._made))
         return self._made[key]

@@ -70,7 +70,7 @@ class Tally:
         self.undefined: Counter[str] = Counter()
         self.notes: Counter[str] = Counter()
         self.models: Counter[str] = Counter()
-        self.impossible_rows = self.impossible_findings = 0
+        self.impossible_rows = self.impossible_findings = self.beyond = 0
         self.unopened: dict[str, str] = {}
 
     def reject(self, row: Rejected) -> None:
@@ -113,6 +113,11 @@ class Tally:
             lines.append(
                 f"{self.impossible_rows} trajectories name pages that their document does not have; these are left out "
                 "(imports.jsonl holds them). Check the page base."
+            )
+        if self.beyond:
+            lines.append(
+                f"{self.beyond} trajectories are further ones of questions that have more than the others; "
+                "they are kept and not counted."
             )
         if self.impossible_findings:
             lines.append(

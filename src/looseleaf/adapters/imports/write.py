@@ -163,6 +163,14 @@ class _Import:
         self._samples[question.question_id] = max(self._samples[question.question_id], sample + 1)
         return sample
 
+    def _usual_samples(self) -> int:
+        """Trajectories that most questions have; what single questions have beyond that is kept and not counted."""
+        usual = max(
+            Counter(self._samples.values()).items(), key=lambda found: (found[1], found[0]), default=(1, 0)
+        )[0]
+        self.tally.beyond = sum(max(0, count - usual) for count in self._samples.values())
+        return usual
+
     def finish(self, out: Path) -> None:
         """Write questions, configuration and manifest."""
         questions = self._matcher.questions()
@@ -171,7 +179,7 @@ class _Import:
         self.tally.unopened = dict(self._documents.unopened)
         self._run.write_questions(questions)
         data = self._data(out, questions)
-        samples = max(self._samples.values(), default=1)
+        samples = self._usual_samples()
         source_hash = file_hash(self._request.path)
         self._run.write_config(
             tables_of(
