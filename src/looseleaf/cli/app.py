@@ -20,6 +20,7 @@ from looseleaf.cli.lab import lab
 from looseleaf.cli.options import print_version
 from looseleaf.cli.reindex import reindex
 from looseleaf.cli.simulate import simulate
+from looseleaf.cli.train import train_app
 from looseleaf.cli.view import view
 from looseleaf.errors import LooseleafError, UserError
 
@@ -79,6 +80,7 @@ app.command("cache")(cache)
 app.command("reindex")(reindex)
 app.add_typer(audit_app, name="audit")
 app.add_typer(data_app, name="data")
+app.add_typer(train_app, name="train")
 
 
 def main() -> None:

@@ -123,6 +123,21 @@ class Collection(msgspec.Struct, frozen=True, kw_only=True):
     sft_sha256: str = ""
     candidates_sha256: str = ""
 
+    def lines(self, out: Path) -> list[str]:
+        """The counts for people, and where the files are."""
+        reasons = (
+            f"{self.n_wrong} wrong, {self.n_invalid} with refused turns, {self.n_not_drawn} not drawn, "
+            f"{self.n_unscored} unscored"
+        )
+        ablation = f", {self.n_memory} whose memory does not answer" if self.ablation else ""
+        buckets = ", ".join(f"{name}: {count.kept} of {count.usable}" for name, count in self.buckets.items())
+        return [
+            f"{self.n_kept} trajectories kept of {self.n_questions} questions ({reasons}{ablation}).",
+            f"Buckets by {self.measure}: {buckets}.",
+            f"SFT trajectories: {out / SFT_FILE}",
+            f"Questions left for GRPO: {out / CANDIDATES_FILE}",
+        ]
+
 
 class Choice(NamedTuple):
     """The kept trajectories, the questions that are left, and the counts."""

@@ -18,7 +18,7 @@ from looseleaf.runner.config import check_same_config
 from looseleaf.runstore import Run
 from looseleaf.training.config import TrainConfig, TrainTable
 
-__all__ = ["freeze_config", "load_config", "train_config"]
+__all__ = ["freeze_config", "load_config", "setting", "train_config"]
 
 EXTENDS = "extends"
 """Key of a configuration that names the files it builds on, relative to itself."""
@@ -73,6 +73,24 @@ def train_config(tables: Mapping[str, Any], where: str = "The configuration") ->
     except ConfigError as problem:
         raise ConfigError(f"{where}: {problem}") from problem
     return config
+
+
+def setting(tables: dict[str, Any], text: str) -> None:
+    """Put one setting, written `table.key=value`, into tables. The value is TOML, or plain text where it is not.
+
+    Raises:
+        ConfigError: there is no table, key or value.
+    """
+    path, equals, value = text.partition("=")
+    *names, key = path.strip().split(".")
+    if not equals or not names or not key:
+        raise ConfigError(f"--set {text} cannot be read; write it as TABLE.KEY=VALUE, e.g. train.seed=1.")
+    for name in names:
+        tables = tables.setdefault(name, {})
+    try:
+        tables[key] = tomllib.loads(f"value = {value}")["value"]
+    except tomllib.TOMLDecodeError:
+        tables[key] = value
 
 
 def freeze_config(config: TrainConfig, folder: Path) -> None:
