@@ -22,7 +22,7 @@ from looseleaf.training.processing import load_processor, require_training
 from looseleaf.training.questions import check_held_out
 from looseleaf.training.sequences import batch_of
 from looseleaf.training.trajectories import SftData, read_trajectories
-from looseleaf.training.weights import load_trainable, save_whole
+from looseleaf.training.weights import load_trainable, save_trained
 
 __all__ = [
     "FINAL",
@@ -85,8 +85,7 @@ def run_sft(
     trainer = _trainer(config, arguments, data, processor, callbacks)
     found = checkpoints(out)
     trainer.train(resume_from_checkpoint=str(found[-1]) if found else None)
-    if trainer.is_world_process_zero():
-        save_whole(trainer.accelerator.unwrap_model(trainer.model), processor, out / FINAL)
+    save_trained(trainer, processor, out / FINAL, config.train.dtype)
     logged = trainer.state.log_history
     return SftOutcome(
         folder=out / FINAL,

@@ -14,6 +14,7 @@ __all__ = [
     "load_checkpoint",
     "load_checkpoint_processor",
     "load_trainable",
+    "save_trained",
     "save_whole",
     "vision_parameters",
 ]
@@ -86,6 +87,27 @@ def save_whole(model: Any, processor: Any, folder: Path) -> None:
         model = copy.deepcopy(model).merge_and_unload()
     model.save_pretrained(folder)
     processor.save_pretrained(folder)
+
+
+def save_trained(trainer: Any, processor: Any, folder: Path, dtype: str = "float32") -> None:
+    """Write the model of an engine's trainer as an ordinary checkpoint; every process must call it.
+
+    The engine gathers weights that are sharded over processes. Adapters are merged into the model beneath them, which
+    is loaded for that once more, so that what is saved does not depend on how the training held it.
+
+    Args:
+        trainer: transformers' or TRL's.
+        processor: of the model.
+        folder: where to.
+        dtype: that the weights beneath adapters are loaded and saved in.
+    """
+    has_adapters = hasattr(trainer.accelerator.unwrap_model(trainer.model), "merge_and_unload")
+    saved = folder.with_name(f"{folder.name}-adapters") if has_adapters else folder
+    trainer.save_model(str(saved))
+    if trainer.is_world_process_zero():
+        if has_adapters:
+            load_checkpoint(saved, dtype).save_pretrained(folder)
+        processor.save_pretrained(folder)
 
 
 def _with_adapters(model: Any, lora: LoraTable, freeze_vision: bool) -> Any:
