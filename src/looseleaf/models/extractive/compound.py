@@ -14,7 +14,7 @@ from looseleaf.models.extractive.number import find_numbers, plain
 from looseleaf.models.extractive.operands import Operands, listed_phrases, operands_of
 from looseleaf.models.extractive.query import Query
 
-__all__ = ["Ask", "composed_candidates", "enumerated_candidates", "verdict_candidates"]
+__all__ = ["COMPOSED", "Ask", "asks_pair", "composed_candidates", "enumerated_candidates", "verdict_candidates"]
 
 Ask = Callable[[str], Candidate | None]
 """Asks one question alone; `None` where there is no answer at all."""
@@ -27,6 +27,7 @@ _ANAPHOR: Final = re.compile(r"\b(?:it|they|he|she)\b", re.IGNORECASE)
 _TWO_PARTS: Final = re.compile(
     r"^(?P<first>[^?]{12,}\?)\s+(?P<second>(?:what|which|who|when|where|how)\b[^?]{8,}\?)\s*$", re.IGNORECASE
 )
+_JOINTLY: Final = re.compile(r"\bbetween\b|\bboth\b|\btotal of\b|\bcombined\b|\btogether\b", re.IGNORECASE)
 _NOUNS: Final = re.compile(
     r"^(?P<ask>what (?:is|are|was|were)) the (?P<left>[a-z]+(?: [a-z]+){0,2}) and (?:the )?"
     r"(?P<right>(?!of\b)[a-z]+(?: (?!of\b|in\b|for\b)[a-z]+){0,2})(?P<rest>(?: (?:of|in|for|on)\b.*)?\?)$",
@@ -36,11 +37,24 @@ _RESPECTIVELY: Final = re.compile(
     r"how many (?P<items>.+?) (?P<rest>(?:are|is|were|do|does|did|has|have)\b.*?),? respectively",
     re.IGNORECASE,
 )
+_SAME: Final = re.compile(
+    r"\b(?P<prep>in|of|for|at|on|from|among|during) (?P<left>[\w’'-]+(?: [\w’'-]+){0,4}?),? and (?P=prep) "
+    r"(?P<right>[\w’'-]+(?: (?!(?:is|are|was|were|have|has|had|do|does|did|in|of|for|at|on|who|that|say|said)\b)"
+    r"[\w’'-]+){0,3})"
+    r"|\b(?P<prep2>in|for|of) (?P<year>(?:19|20)\d\d) and (?P<year2>(?:19|20)\d\d)\b"
+)
+"""Two things behind the same word ("in 1880 and in 1890", "of men and of women"), or two years behind one."""
 _PAIR: Final = re.compile(
     r"(?P<first>\b(?:[A-Za-z]+ )?\d[\w.-]*) and (?P<second>(?:[A-Za-z]+ )?\d[\w.-]*)"
     r"|(?P<left>[\"“'‘][^\"”'’]+[\"”'’]) and (?P<right>[\"“'‘][^\"”'’]+[\"”'’])"
     r"|(?P<one>\b[A-Z][\w-]*(?: [A-Z][\w-]*)*) and (?P<other>[A-Z][\w-]*(?: [A-Z][\w-]*)*)"
 )
+
+
+def asks_pair(query: Query) -> bool:
+    """Whether a question that reads as one asks the same of two things ("… in 1880 and in 1890")."""
+    plain_lookup = query.operation is Operation.LOOKUP and query.kind not in {Kind.YES_NO, Kind.CHOICE}
+    return plain_lookup and _SAME.search(query.text) is not None and not _JOINTLY.search(query.text)
 
 
 def enumerated_candidates(query: Query, ask: Ask) -> Iterator[Candidate]:
@@ -51,7 +65,7 @@ def enumerated_candidates(query: Query, ask: Ask) -> Iterator[Candidate]:
         if found is None:
             return
         best.append(found)
-    if len(best) < 2 or len({one.evidence for one in best}) < len(best):
+    if len(best) < 2 or len({(one.evidence, one.text) for one in best}) < len(best):
         return
     yield _together(best, str([one.text for one in best]), min(one.score for one in best), "enumerated")
 
@@ -90,6 +104,12 @@ def _single_questions(text: str) -> list[str]:
     phrases = listed_phrases(text)
     if phrases:
         return [f"What is {phrase}?" for phrase in phrases]
+    match = _SAME.search(text)
+    if match is not None:
+        before, after = text[: match.start()], text[match.end() :]
+        if match["year"]:
+            return [f"{before}{match['prep2']} {match[side]}{after}" for side in ("year", "year2")]
+        return [f"{before}{match['prep']} {match[side]}{after}" for side in ("left", "right")]
     match = _PAIR.search(text)
     sides = [side for side in match.groups() if side is not None] if match else []
     return [text[: match.start()] + side + text[match.end() :] for side in sides] if match else []

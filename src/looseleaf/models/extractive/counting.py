@@ -47,6 +47,8 @@ MOST_LINE_WORDS: Final = 14
 LINES: Final = 0.55
 LIST_SHARE: Final = 0.75
 """Factor for counting the items of a list, against a count that the text itself gives."""
+RUNNING_SHARE: Final = 0.6
+"""Factor for counting what a sentence lists, which may be some of the things only."""
 ROW_SHARE: Final = 0.7
 _NUMBERED_WORD: Final = re.compile(
     r"\b([A-Z][A-Za-z]+)\s?(?:#|[Nn]o\.?\s?|[Nn]umber\s)?(\d{1,2})\b(?![.,]\d|%)"
@@ -231,7 +233,7 @@ def _items(pool: Pool) -> Iterator[Candidate]:
                 str(len(listing.items)),
                 listing.page,
                 listing.evidence,
-                listing.score * LIST_SHARE,
+                listing.score * (RUNNING_SHARE if listing.kind in {"inline", "names"} else LIST_SHARE),
                 "count:items",
                 computed=True,
             )

@@ -15,6 +15,7 @@ from looseleaf.models.extractive.choice import choice_candidates
 from looseleaf.models.extractive.clause import clause_candidates
 from looseleaf.models.extractive.compound import (
     Ask,
+    asks_pair,
     composed_candidates,
     enumerated_candidates,
     verdict_candidates,
@@ -30,6 +31,7 @@ from looseleaf.models.extractive.lookup import fact_candidates
 from looseleaf.models.extractive.measures import MEASURE_WORDS, measure_of
 from looseleaf.models.extractive.pool import Pool
 from looseleaf.models.extractive.query import Query, analyse
+from looseleaf.models.extractive.relations import relation_candidates
 from looseleaf.models.extractive.rivals import Rivals
 from looseleaf.models.extractive.running import items_of
 from looseleaf.models.extractive.sentences import sentence_candidates
@@ -95,13 +97,21 @@ def candidates(
     ask = _asking(passages)
     if query.form.listed:
         found = [*(_single(one, query.wanted) for one in found), *enumerated_candidates(query, ask)]
+    elif asks_pair(query):
+        found = [*(_half(one) for one in found), *enumerated_candidates(query, ask)]
     found += [*composed_candidates(query, ask), *verdict_candidates(query, ask)]
+    found += relation_candidates(query, ask)
     if page_count is not None and _asks_page_count(query):
         text = f"The document has {page_count} pages."
         found.append(
             Candidate(str(page_count), passages[0].page if passages else 1, text, 1.0, "pages", computed=True)
         )
     return sorted(found, key=lambda c: -c.score)
+
+
+def _half(found: Candidate) -> Candidate:
+    """A candidate counts less where it answers one half of what is asked."""
+    return msgspec.structs.replace(found, score=found.score * SINGLE)
 
 
 def _single(found: Candidate, wanted: int) -> Candidate:

@@ -10,7 +10,7 @@ import msgspec
 from looseleaf.models.extractive.mentions import quotes_of
 from looseleaf.models.extractive.words import number_word
 
-__all__ = ["Form", "form_of", "options_of", "split_instructions"]
+__all__ = ["COMPARATIVE", "Form", "form_of", "options_of", "split_instructions"]
 
 
 class Form(msgspec.Struct, frozen=True):
@@ -46,9 +46,7 @@ _SCALE: Final = re.compile(
     r"\bin (?:us |usd |eur |gbp |u\.s\. )?(?:dollars? |\$ ?)?(thousand|million|billion|trillion)s?\b",
     re.IGNORECASE,
 )
-_NO_PLURAL: Final = (
-    r"(?:this|was|is|does|has|happens|causes|makes|comes|follows|determines|drives|helps|series|news|lens|gas|species|means|headquarters|always|perhaps|\w+ics)\b"
-)
+_NO_PLURAL: Final = r"(?:this|was|is|does|has|happens|causes|makes|comes|follows|determines|drives|helps|series|news|lens|gas|species|means|headquarters|always|perhaps|\w+ics)\b"
 """Words in -s that are no plurals."""
 _PLURAL: Final = re.compile(
     r"\b(?:what|which|who) are\b"
@@ -66,6 +64,9 @@ _EITHER: Final = re.compile(
     r"(?:,|:|\bis it|\bmore|\bbetween)\s+(?:the\s+)?([^,:?]{1,40}?),?\s+or\s+(?:the\s+)?([^,?]{1,40})\?"
 )
 
+COMPARATIVE: Final = r"(higher|lower|more|less|larger|smaller|greater|fewer|bigger|longer|shorter|older|younger)"
+_COMPARATIVES: Final = re.compile(rf"\b{COMPARATIVE} or {COMPARATIVE}\b", re.IGNORECASE)
+"""What a comparison can turn out to be ("higher or lower than")."""
 _NAMES: Final = re.compile(r"\b([A-Z][\w-]*(?: [a-z]+)?) or ([A-Z][\w-]*(?: [a-z]+)?)\?$")
 """Two names at the end of a question ("… in Karst village or Tarn village?")."""
 
@@ -118,5 +119,8 @@ def options_of(text: str, told: str) -> tuple[str, ...]:
     quoted = quotes_of(told) if directed else ()
     if len(quoted) > 1:
         return quoted
+    compared = _COMPARATIVES.search(text)
+    if compared is not None:
+        return compared[1].lower(), compared[2].lower()
     match = _EITHER.search(text) or _NAMES.search(text)
     return (match[1].strip(), match[2].strip()) if match else ()

@@ -63,7 +63,10 @@ _KINDS: Final[tuple[tuple[Kind, re.Pattern[str]], ...]] = tuple(
         (Kind.PAGE, r"\b(?:which|what) (?:pages?|slides?)\b|\bpage numbers?\b"),
         (Kind.COLOR, r"\b(?:what|which)(?: is| are)?(?: the)? colou?rs?\b|\bcolou?r of\b"),
         (Kind.PERCENT, r"\bpercent(?:age)?\b|\bproportion\b|\bwhat share\b|\bhow many percent"),
-        (Kind.YEAR, r"\b(?:what|which) (?:fiscal |calendar )?year\b|\bin which year\b|\bwhich (?:\w+ )?years\b"),
+        (
+            Kind.YEAR,
+            r"\b(?:what|which) (?:fiscal |calendar )?year\b|\bin which year\b|\bwhich (?:\w+ )?years\b",
+        ),
         (Kind.MONTH, r"\b(?:what|which) month\b|\bmonths? (?:of|is|was)\b"),
         (
             Kind.DATE,

@@ -20,13 +20,23 @@ HEAD: Final = re.compile(r"^(.{2,60}?)(?:\s+\(|:\s|\s[–—-]\s|\.\s)")
 
 
 class Listing(msgspec.Struct, frozen=True):
-    """Items found together, with the page, the words that introduce them and their score."""
+    """Items found together.
+
+    Attributes:
+        page: where they stand.
+        items: their texts.
+        introduction: the words that introduce them.
+        score: how well they cover the question.
+        kind: how they were found.
+        implied: stems of what their sentence need not repeat, as the name that "we" stands for.
+    """
 
     page: int
     items: tuple[str, ...]
     introduction: str
     score: float
     kind: str
+    implied: frozenset[str] = frozenset()
 
     @property
     def evidence(self) -> str:

@@ -90,13 +90,18 @@ def listings(pool: Pool) -> list[Listing]:
             score=listing.score
             * _length_factor(pool, listing)
             * _focus_factor(pool, listing)
-            * pool.entity_factor(stem_set(f"{listing.introduction} {' '.join(listing.items)}")),
+            * pool.entity_factor(_words(listing)),
         )
         for listing in found
     ]
     return sorted(
         (listing for listing in suited if listing.score >= LEAST_COVERAGE), key=lambda one: -one.score
     )
+
+
+def _words(listing: Listing) -> frozenset[str]:
+    """The stems of a listing, with those that its sentence need not repeat."""
+    return stem_set(f"{listing.introduction} {' '.join(listing.items)}") | listing.implied
 
 
 def _length_factor(pool: Pool, listing: Listing) -> float:
@@ -109,4 +114,5 @@ def _focus_factor(pool: Pool, listing: Listing) -> float:
     """Less than 1 where the introduction does not name the kind of thing asked for."""
     named = set(pool.focus) & stem_set(listing.introduction) or listing.kind == "subsections"
     named = named or (listing.kind == "names" and asks_names(pool))
-    return 1.0 if named or not pool.focus else NO_FOCUS
+    heavy = any(pool.weights.get(root, 0.0) >= 1.0 for root in pool.focus)
+    return 1.0 if named or not heavy else NO_FOCUS

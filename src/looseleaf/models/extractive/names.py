@@ -42,29 +42,25 @@ def series_of_names(pool: Pool, page: int, model: PageModel, sentence: Sentence)
     """Each series of names of a sentence whose other words cover the question."""
     if not sentence.whole or (" and " not in sentence.text and " or " not in sentence.text):
         return
-    heading = stem_set(model.heading(sentence.line)) | pool.implied(sentence.text)
-    if pool.coverage(sentence.stems, heading) < LEAST_COVERAGE:
+    heading, implied = stem_set(model.heading(sentence.line)), pool.implied(sentence.text)
+    if pool.coverage_without(implied, sentence.stems, heading) < LEAST_COVERAGE:
         return
     for match in _SERIES.finditer(sentence.text):
         items = _items(match["names"])
         if len(items) < LEAST_NAMES or any(pool.knows_all(stem_set(item)) for item in items):
             continue
         before, after = sentence.text[: match.start()], sentence.text[match.end() :]
-        score = NAMES * _coverage(pool, stem_set(f"{before} {after}"), heading) * pool.page_factor(page)
+        around = stem_set(f"{before} {after}")
+        unsaid = implied | (CLASSES & set(pool.focus))
+        score = NAMES * pool.coverage_without(unsaid, around, heading) * pool.page_factor(page)
         score *= 1.0 if _is_near(pool, before, after) else FAR
         introduction = before.strip() if pool.roots(stem_set(before)) else after.strip(" .,")
-        yield Listing(page, tuple(items), introduction, score, "names")
+        yield Listing(page, tuple(items), introduction, score, "names", implied)
 
 
 def asks_names(pool: Pool) -> bool:
     """Whether the things asked for are of a kind whose names a text lists without saying what they are."""
     return bool(CLASSES & set(pool.focus)) or pool.query.kind in {Kind.PERSON, Kind.PLACE}
-
-
-def _coverage(pool: Pool, stems: frozenset[str], heading: frozenset[str]) -> float:
-    """Share of the question around a series, the word for the kind of things left out."""
-    unsaid = sum(pool.weights.get(root, 0.0) for root in CLASSES & set(pool.focus) - stems)
-    return min(pool.coverage(stems, heading) * pool.total / max(pool.total - unsaid, 1.0), 1.0)
 
 
 def _items(text: str) -> list[str]:

@@ -69,7 +69,9 @@ def _plan(query: Query, page_count: int, first_hits: tuple[int, ...]) -> Iterato
         if text is hint and SECTION_WORDS & set(query.terms):
             yield from _around(query, page_count, first_hits)
     named = {stem(word) for name in query.names for word in tokens(name)}
-    things = [root for root, weight in query.terms.items() if weight >= 1.0 and root.isalpha() and root not in named]
+    things = [
+        root for root, weight in query.terms.items() if weight >= 1.0 and root.isalpha() and root not in named
+    ]
     if query.form.listed and named and len(things) > 1:
         yield Action.search(" ".join(things))
     yield from _around(query, page_count, first_hits)

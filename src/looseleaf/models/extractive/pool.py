@@ -37,6 +37,8 @@ NEGATIONS: Final = frozenset(["no", "not", "never", "without"])
 HEADER_BONUS: Final = 0.1
 NO_FOCUS: Final = 0.65
 NO_ENTITY: Final = 0.65
+IMPLIED: Final = 0.85
+"""Factor for evidence that leaves a name or year of the question unsaid."""
 ENTITY: Final = 1.2
 """Weight from which on a name is one that evidence has to be about."""
 CAPTIONED: Final = frozenset(["figure", "table", "chart", "exhibit"])
@@ -229,6 +231,16 @@ class Pool:
         if not _YEAR.search(text):
             found |= {str(year) for year in self.query.years}
         return frozenset(found & self.vocabulary)
+
+    def coverage_without(
+        self, implied: frozenset[str], stems: Iterable[str], context: Iterable[str] = ()
+    ) -> float:
+        """Share of the question's weight in some evidence, what it need not repeat left out of the question."""
+        here = set(stems)
+        unsaid = sum(self.weights.get(root, 0.0) for root in implied - self.roots(here))
+        if not unsaid or self.total - unsaid < 1.0:
+            return self.coverage(here, context)
+        return min(IMPLIED * self.coverage(here, context) * self.total / (self.total - unsaid), 1.0)
 
     def missing_names(self) -> list[str]:
         """Names and numbers of the question that no passage holds; "Section" in "Section 3" is no name."""

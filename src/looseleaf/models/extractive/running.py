@@ -16,6 +16,8 @@ __all__ = ["inline", "items_of", "labels"]
 
 INLINE: Final = 0.85
 """Factor for items inside a sentence, which are easily clauses."""
+COMPOSED: Final = 1.15
+"""Factor for what a thing is said to consist of, where its parts are asked for."""
 WITHIN: Final = 0.7
 """Factor for a list that is part of an item of another list."""
 LONGEST_ITEM: Final = 14
@@ -32,6 +34,13 @@ PRONOUNS: Final = frozenset(["we", "it", "they", "this", "these", "he", "she", "
 """Words that start clauses, never items."""
 FOCUS_REACH: Final = 3
 """Words before a loose introduction in which the thing asked for must stand."""
+_ARTICLE: Final = re.compile(r"^(?:the|an?)\s+")
+_BE: Final = frozenset(["are", "is", "was", "were"])
+_PARTICIPLE: Final = re.compile(r"(?:\w+ly )?(?:\w+ed|shown|made|given|known|held|sold|kept|set|built|found|taken|not)\b")
+"""What follows "are" in the passive, where no list follows."""
+_COMPOSED: Final = re.compile(r"consist|compris|includ")
+_PARTS: Final = stem_set("components parts elements consist comprise made")
+"""Words of questions for what a thing consists of."""
 _WORD: Final = re.compile(r"[\w’'-]+")
 _JOINED: Final = r",\s+(?:and|or|as well as)\s+|;\s+(?:and\s+)?|,\s+"
 _SEPARATOR: Final = re.compile(rf"{_JOINED}|\s+and\s+(?=[^,;]*$)")
@@ -52,18 +61,21 @@ def inline(pool: Pool, page: int, model: PageModel, sentence: Sentence) -> Itera
     """Items of an enumeration inside a sentence that covers the question."""
     if "," not in sentence.text and ";" not in sentence.text and " and " not in sentence.text:
         return
-    context = stem_set(model.heading(sentence.line)) | pool.implied(sentence.text)
-    coverage = pool.coverage(sentence.stems, context)
+    context, implied = stem_set(model.heading(sentence.line)), pool.implied(sentence.text)
+    coverage = pool.coverage_without(implied, sentence.stems, context)
     if coverage < LEAST_COVERAGE:
         return
     for start, end in _introductions(pool, sentence.text):
         before, after = sentence.text[:end], sentence.text[end:].strip().rstrip(".")
         items = items_of(after, pool.query.wanted)
+        if items and sentence.text[start:end] in _BE and _PARTICIPLE.match(items[0]):
+            continue
         if len(items) >= 2 and sentence.whole and pool.coverage(stem_set(before)) > 0:
-            share = pool.coverage(stem_set(before)) / max(coverage, 0.01)
+            share = pool.coverage_without(implied, stem_set(before), context) / max(coverage, 0.01)
             score = INLINE * coverage * (0.5 + 0.5 * min(share, 1.0)) * pool.page_factor(page)
+            score *= COMPOSED if _COMPOSED.match(sentence.text[start:end]) and _PARTS & set(pool.weights) else 1.0
             score *= WITHIN if _is_within(pool, sentence.text[:start]) else 1.0
-            yield Listing(page, tuple(items), sentence.text[:start].strip(), score, "inline")
+            yield Listing(page, tuple(items), sentence.text[:start].strip(), score, "inline", implied)
 
 
 def _is_within(pool: Pool, before: str) -> bool:
@@ -96,10 +108,21 @@ def items_of(text: str, wanted: int = 0) -> list[str]:
     parts = [part for part in (_REMARK.sub("", part).strip() for part in parts) if part]
     if any(len(part.split()) > LONGEST_ITEM or part.split()[0].lower() in PRONOUNS for part in parts):
         return []
-    items = [re.sub(r"^(?:and|or|the|a|an)\s+", "", part) for part in parts]
+    if any(part.count("“") != part.count("”") for part in parts):
+        return []
+    items = _without_articles([re.sub(r"^(?:and|or)\s+", "", part) for part in parts])
     if wanted > 1 and len(items) == wanted + 1 and f"{items[-2]} and {items[-1]}" in text:
         items[-2:] = [f"{items[-2]} and {items[-1]}"]
     return items
+
+
+def _without_articles(parts: list[str]) -> list[str]:
+    """The parts without "a"; without "the" before names, and where most parts have an article."""
+    most = sum(bool(_ARTICLE.match(part)) for part in parts) > len(parts) / 2
+    return [
+        _ARTICLE.sub("", part) if most or not part.startswith("the ") or part[4:5].isupper() else part
+        for part in parts
+    ]
 
 
 def _separator(text: str) -> re.Pattern[str]:

@@ -23,6 +23,11 @@ MARKED: Final = 1.15
 """Factor for items with bullets or numbers: they are a list beyond doubt."""
 PLAIN: Final = 0.9
 """Factor for items without a mark."""
+MOST_TEXT_LINES: Final = 4
+"""Lines of text that may stand between a heading and its items."""
+BEHIND_TEXT: Final = 0.9
+LEAST_BEHIND_TEXT: Final = 3
+"""Factor for items behind such a text, and how many there must be."""
 LEAST_PLAIN: Final = 0.45
 UNDER_HEADING: Final = 0.9
 """Factor for items that only their heading introduces."""
@@ -35,6 +40,8 @@ _MARKER: Final = re.compile(
     r"^\s*(?:[•●▪■◦‣▶►○◆❖✓✔➢§·\ue000-\uf8ff]|[-–*]\s|o\s|\(?\d{1,2}[.)]|\(?[a-z][.)]|step\s+\d+[:.]?|\d{1,2}\s)\s*",
     re.IGNORECASE,
 )
+_BRACKETED_END: Final = re.compile(r"(?:\s*\((?:[^()]|\([^()]*\))*\))+$")
+"""Remarks in brackets at the end of an item ("Carrying case (1)")."""
 _LEADER: Final = re.compile(r"(?:\t|\s{2,}|\s?\.{3,})\s*\d+$")
 """The page number at the end of a line of contents."""
 
@@ -115,10 +122,23 @@ def plain(pool: Pool, page: int, model: PageModel) -> Iterator[Listing]:
         coverage = _heading_coverage(pool, model, line)
         if coverage < LEAST_PLAIN:
             continue
-        items = _short_items(pool, model, line.index + 1)
-        if 2 <= len(items) <= MOST_PLAIN:
+        start = _first_item(model, line.index + 1)
+        items = _short_items(pool, model, start)
+        if 2 <= len(items) <= MOST_PLAIN and (start == line.index + 1 or len(items) >= LEAST_BEHIND_TEXT):
             names = tuple(item.split(", ")[0] for item in items) if _asks_names(pool) else tuple(items)
-            yield Listing(page, names, line.text, PLAIN * coverage * pool.page_factor(page), "plain")
+            score = PLAIN * coverage * pool.page_factor(page)
+            score *= 1.0 if start == line.index + 1 else BEHIND_TEXT
+            yield Listing(page, names, line.text, score, "plain")
+
+
+def _first_item(model: PageModel, start: int) -> int:
+    """The line on which items can begin: right below a heading, or behind a few lines of text."""
+    for index in range(start, min(start + 1 + MOST_TEXT_LINES, len(model.lines))):
+        if _is_short_item(model.lines[index]):
+            return index
+        if model.lines[index].kind != "text" or "\t" in model.lines[index].text:
+            break
+    return start
 
 
 def _asks_names(pool: Pool) -> bool:
@@ -150,7 +170,7 @@ def _short_items(pool: Pool, model: PageModel, start: int) -> list[str]:
             break
         if len(items) > 1 and ", " not in line.text and all(", " in item for item in items):
             break
-        items.append(line.text)
+        items.append(_BRACKETED_END.sub("", line.text).strip() or line.text)
     return items
 
 
@@ -166,11 +186,11 @@ def questions(pool: Pool, page: int, model: PageModel) -> Iterator[Listing]:
 
 
 def _is_short_item(line: Line) -> bool:
-    words = line.text.split()
+    text = _BRACKETED_END.sub("", line.text).strip()
     return (
         line.kind in {"heading", "text"}
-        and len(words) <= SHORT_ITEM
-        and line.text[0].isupper()
+        and 0 < len(text.split()) <= SHORT_ITEM
+        and text[0].isupper()
         and line.text[-1] not in ".:,;"
         and "\t" not in line.text
     )

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from looseleaf.models.extractive.candidate import Candidate
 from looseleaf.models.extractive.kinds import Kind
-from looseleaf.models.extractive.page import PageModel
+from looseleaf.models.extractive.page import Line, PageModel
 from looseleaf.models.extractive.pool import Pool
 from looseleaf.models.extractive.span import find_spans, name_spans
 from looseleaf.models.extractive.words import stem, stem_set, tokens
@@ -24,6 +24,7 @@ MOST_TITLE_LINES: Final = 3
 _AFFILIATION: Final = re.compile(
     r"\b(?:university|institute|department|college|school|laborator(?:y|ies)|faculty)\b|@", re.IGNORECASE
 )
+COUNTED_WORDS: Final = 3
 OPENING_LINES: Final = 12
 LEAST_COVERAGE: Final = 0.35
 _RARE: Final = frozenset({Kind.EMAIL, Kind.PHONE, Kind.URL})
@@ -45,6 +46,8 @@ TITLED: Final = 0.45
 ROLES: Final = stem_set(
     "judge president director chairman editor author attorney officer manager professor ceo cfo"
 )
+_MARKS: Final = "*∗†‡§¶⋆♠♣♥♦"
+_MARKED: Final = re.compile(rf"[\d{_MARKS}]")
 _NAME: Final = re.compile(r"[A-Z][\w’'.-]+(?: (?:[A-Z][\w’'.-]*|van|von|de|der|di|la))+")
 
 
@@ -178,20 +181,41 @@ def _continues(text: str) -> bool:
 
 def _authors(pool: Pool, page: int, model: PageModel) -> Iterator[Candidate]:
     """Names after "by", or the first line of the first page that is nothing but names of persons."""
-    for line in model.lines[: 3 * OPENING_LINES]:
+    lines = model.lines[: 3 * OPENING_LINES]
+    for line in lines:
         match = _BY.match(line.text)
         names = [span.text for span in name_spans(match[1]) if " " in span.text] if match else []
         if not names and page == FIRST_PAGE and line.index:
             names = _person_names(line.text)
+            names += _further_names(lines, line.index + 1) if names else []
         if names:
             yield from _as_asked(pool, page, names, line.text)
             if not match:
                 return
 
 
+def _counted(text: str) -> str:
+    """What is counted: the words right behind "how many"."""
+    _, _, behind = text.lower().partition("how many ")
+    return " ".join((behind or text).split()[:COUNTED_WORDS])
+
+
+def _further_names(lines: Sequence[Line], start: int) -> list[str]:
+    """Names on the lines that follow, as long as these hold marked names and nothing else."""
+    found: list[str] = []
+    for line in lines[start:]:
+        names = _only_names(line.text)
+        if not names or (len(names) == 1 and not _MARKED.search(line.text)):
+            break
+        found += names
+    return found
+
+
 def _as_asked(pool: Pool, page: int, names: list[str], line: str) -> Iterator[Candidate]:
     """Authors as a number, a list or one name."""
     if pool.query.kind is Kind.COUNT:
+        if not AUTHORS.search(_counted(pool.query.text)):
+            return
         text = str(len(names))
     else:
         text = str(names) if len(names) > 1 and pool.query.form.listed else ", ".join(names)
@@ -201,6 +225,12 @@ def _as_asked(pool: Pool, page: int, names: list[str], line: str) -> Iterator[Ca
 
 def _person_names(text: str) -> list[str]:
     """The names on a line that holds at least two names of persons and nothing else."""
-    parts = [part.strip(" ,*†‡0123456789") for part in re.split(r",|\t|\band\b|&|;|\d", text)]
+    names = _only_names(text)
+    return names if len(names) > 1 else []
+
+
+def _only_names(text: str) -> list[str]:
+    """The names on a line that holds nothing but names of persons and marks of their institutions."""
+    parts = [part.strip() for part in re.split(rf",|\t|\band\b|&|;|[\d{_MARKS}]+", text)]
     parts = [part for part in parts if part]
-    return parts if len(parts) > 1 and all(_NAME.fullmatch(part) for part in parts) else []
+    return parts if parts and all(_NAME.fullmatch(part) for part in parts) else []

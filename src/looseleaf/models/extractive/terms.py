@@ -118,7 +118,12 @@ def _light_words(text: str) -> dict[str, float]:
     """Words that only place things: numbers of figures, places in a list, days and months."""
     light = {match[2].lower(): GENERIC_WEIGHT for match in LABEL.finditer(text)}
     light |= dict.fromkeys(_PLACES, GENERIC_WEIGHT)
-    for pattern, weight in ((_COUNTED, GENERIC_WEIGHT), (_WANTED, GENERIC_WEIGHT), (_PAID, GENERIC_WEIGHT), (_DAY, DATE_WEIGHT)):
+    for pattern, weight in (
+        (_COUNTED, GENERIC_WEIGHT),
+        (_WANTED, GENERIC_WEIGHT),
+        (_PAID, GENERIC_WEIGHT),
+        (_DAY, DATE_WEIGHT),
+    ):
         light |= {word.lower(): weight for match in pattern.finditer(text) for word in match.groups() if word}
     units = (word for match in _MEASURED_IN.finditer(text) for word in tokens(match[0]))
     return light | {word.lower(): GENERIC_WEIGHT for word in units if word.lower() not in STOPWORDS}

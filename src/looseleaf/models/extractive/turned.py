@@ -23,7 +23,9 @@ def turned(table: Table) -> Table | None:
         return None
     if not all(names) or len(set(names)) < len(names) or len(set(labels)) < len(labels):
         return None
-    rows = tuple(_row((name, *(row.cells[i] for row in table.rows)), table) for i, name in enumerate(names, 1))
+    rows = tuple(
+        _row((name, *(row.cells[i] for row in table.rows)), table) for i, name in enumerate(names, 1)
+    )
     return Table((table.header[0], *labels), rows, table.caption, table.stems, table.title)
 
 
