@@ -21,7 +21,7 @@ from inspect_ai.log import EvalLog, EvalSample, read_eval_log
 
 import parity_world
 from conftest import Cli
-from inspect_world import NOISE, Files, parity_files, playing, run_config, run_task, script_file
+from inspect_world import NOISE, playing, run_task
 from looseleaf.adapters.inspect_ai import make_task
 from looseleaf.adapters.inspect_log import INSPECT, METRICS
 from looseleaf.adapters.inspect_score import SCORE_NAME, TRAJECTORY_KEY, question_of, trajectory_of
@@ -33,6 +33,7 @@ from looseleaf.runner.execute import execute
 from looseleaf.runner.score import score_run
 from looseleaf.runstore import Run
 from looseleaf.trajectory import StopReason
+from parity_files import Files, parity_files, run_config, script_file
 
 pytestmark = [pytest.mark.filterwarnings(line) for line in NOISE]
 

@@ -18,7 +18,7 @@ from inspect_ai.log import EvalLog
 from inspect_ai.model import get_model
 
 import parity_world
-from inspect_world import NOISE, Files, parity_files, playing, run_config, run_task, script_file
+from inspect_world import NOISE, playing, run_task
 from looseleaf import Trajectory
 from looseleaf.adapters.inspect_ai import make_task
 from looseleaf.adapters.inspect_score import SCORE_NAME, TRAJECTORY_KEY, trajectory_of
@@ -29,6 +29,7 @@ from looseleaf.runner.config import ScoreConfig
 from looseleaf.runner.execute import execute
 from looseleaf.runner.score import score_run
 from looseleaf.runstore import Run
+from parity_files import Files, parity_files, run_config, script_file
 from parity_world import REFUSED, SCRIPT, assert_same
 from stub_server import Request, Response, StubServer, call
 

@@ -17,6 +17,7 @@ from looseleaf.cli.evaluate import eval_, report, run, score
 from looseleaf.cli.exports import export
 from looseleaf.cli.imports import import_
 from looseleaf.cli.lab import lab
+from looseleaf.cli.mcp import mcp
 from looseleaf.cli.options import print_version
 from looseleaf.cli.reindex import reindex
 from looseleaf.cli.simulate import simulate
@@ -76,6 +77,7 @@ app.command("view")(view)
 app.command("simulate")(simulate)
 app.command("import")(import_)
 app.command("export")(export)
+app.command("mcp")(mcp)
 app.command("cache")(cache)
 app.command("reindex")(reindex)
 app.add_typer(audit_app, name="audit")
