@@ -8,7 +8,7 @@ from typing import Final
 
 from looseleaf.models.extractive.words import stem_set
 
-__all__ = ["KIND_WORDS", "NUMERIC", "Kind", "Operation", "kind_of", "operation_of"]
+__all__ = ["AUTHOR", "KIND_WORDS", "NUMERIC", "Kind", "Operation", "kind_of", "operation_of"]
 
 
 class Kind(StrEnum):
@@ -50,6 +50,11 @@ class Operation(StrEnum):
     MINIMUM = "minimum"
 
 
+AUTHOR: Final = (
+    r"(?<!\bdo the )(?<!\bdid the )(?<!\bdoes the )(?<!\bhave the )(?<!\bby the )(?<!\bthat the )(?<!\bwhich the )"
+    r"\bauthors?\b(?!['’])"
+)
+"""Authors that are asked for, not those who do what is asked about ("how do the authors …", "the author's model")."""
 NUMERIC: Final = frozenset({Kind.COUNT, Kind.NUMBER, Kind.PERCENT, Kind.MONEY})
 """Kinds whose answer is a number."""
 
@@ -97,7 +102,8 @@ _KINDS: Final[tuple[tuple[Kind, re.Pattern[str]], ...]] = tuple(
         (Kind.IDENTIFIER, r"\b(?:number(?! of\b)|no|id|code|model)\b\.?"),
         (
             Kind.PERSON,
-            r"^who\b|\bwhom\b|\bwho (?:is|was|are|were|did|wrote|signed)\b|\bwhose\b|\bauthors?\b"
+            r"^who\b|\bwhom\b|\bwho (?:is|was|are|were|did|wrote|signed)\b|\bwhose\b"
+            rf"|{AUTHOR}"
             r"|\b(?:which|what) (?:\w+ )?"
             r"(?:officer|person|author|president|judge|director|manager|professor|artist|player)s?\b",
         ),

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from looseleaf.models.extractive.listing import LEAST_COVERAGE, Listing
+from looseleaf.models.extractive.listing import LEAST_COVERAGE, SHORT_ITEM, Listing
 from looseleaf.models.extractive.page import PageModel, Sentence
 from looseleaf.models.extractive.pool import Pool
 from looseleaf.models.extractive.table import read_tables
@@ -136,7 +136,7 @@ def labels(pool: Pool, page: int, text: str) -> Iterator[Listing]:
     """The label column of a table whose header names what is asked for."""
     for table in read_tables(text):
         header = stem_set(table.header[0])
-        if header and header & set(pool.focus):
+        if header & set(pool.focus) and len(table.header[0].split()) <= SHORT_ITEM:
             items = tuple(row.label for row in table.rows)
             score = pool.coverage(header, table.stems) * pool.page_factor(page)
             yield Listing(page, items, f"{table.caption} {table.header[0]}".strip(), score, "labels")

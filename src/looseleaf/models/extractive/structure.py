@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from looseleaf.models.extractive.candidate import Candidate
-from looseleaf.models.extractive.kinds import Kind
+from looseleaf.models.extractive.kinds import AUTHOR, Kind
 from looseleaf.models.extractive.page import Line, PageModel
 from looseleaf.models.extractive.pool import Pool
 from looseleaf.models.extractive.span import find_spans, name_spans
@@ -38,7 +38,7 @@ _DOCUMENT_DATE: Final = re.compile(
     r"|\bdate\b.*\b(?:published|issued|released)\b",
     re.IGNORECASE,
 )
-AUTHORS: Final = re.compile(r"\bauthors?\b|\bwho (?:wrote|prepared|created|published)\b", re.IGNORECASE)
+AUTHORS: Final = re.compile(rf"{AUTHOR}|\bwho (?:wrote|prepared|created|published)\b", re.IGNORECASE)
 _BY: Final = re.compile(r"^(?:(?:written|prepared|authored|edited|published)\s+)?by:?\s+(.+)$", re.IGNORECASE)
 LEADING: Final = frozenset(["before", "by", "the", "with", "and", "from", "to", "for", "in", "of"])
 _PERSON: Final = r"[A-Z][\w.’'-]*(?: [A-Z][\w.’'-]*){1,3}"
