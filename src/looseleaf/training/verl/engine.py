@@ -1,0 +1,33 @@
+"""Whether verl is there, and what its registries know us by."""
+
+from __future__ import annotations
+
+import importlib.util
+
+from looseleaf.errors import ConfigError
+
+__all__ = ["AGENT", "ESTIMATOR", "NO_VERL_EXTRA", "PLUGIN", "SETTINGS", "require_verl"]
+
+AGENT = "looseleaf"
+"""Name of the agent loop in verl's registry."""
+ESTIMATOR = "looseleaf_group"
+"""Name of the advantage estimator in verl's registry."""
+PLUGIN = "looseleaf.training.verl._plugin"
+"""Module that fills the registries; verl imports it in every process (`actor_rollout_ref.model.external_lib`)."""
+SETTINGS = "looseleaf"
+"""Key under `algorithm` with the settings of the estimator, the only part of verl's configuration that it is given."""
+
+NO_VERL_EXTRA = (
+    "Training on verl needs an environment of its own, since verl 0.9 wants an older transformers than TRL; "
+    "make one and install `pip install 'looseleaf[verl]'` there."
+)
+
+
+def require_verl() -> None:
+    """Check that verl is installed.
+
+    Raises:
+        ConfigError: it is not; the sentence says what to do.
+    """
+    if any(importlib.util.find_spec(name) is None for name in ("verl", "ray", "torch", "transformers")):
+        raise ConfigError(NO_VERL_EXTRA)
