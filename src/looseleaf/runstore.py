@@ -20,12 +20,13 @@ import hashlib
 import json
 import os
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import msgspec
+import numpy as np
 import tomli_w
 
 from looseleaf.errors import RunError
@@ -181,6 +182,34 @@ class Ledger(Generic[Record]):
                 if line.strip():
                     yield self._decode(line, number)
 
+    def read_last(
+        self, key: Callable[[Any], str], key_type: type[msgspec.Struct] | None = None
+    ) -> Iterator[Record]:
+        """The last whole record of each key, in the order in which these stand; one record in memory at a time.
+
+        Resuming appends a second record where the first one ended on a fault. The file is read once for the keys, of
+        which eight bytes a record are kept, and once for the records.
+
+        Args:
+            key: identity of a record; of a `key_type` where one is given.
+            key_type: the fields that `key` needs, which are read faster than whole records.
+
+        Raises:
+            RunError: a line in the middle of the file cannot be read.
+        """
+        keys = self if key_type is None else Ledger(self.path, key_type)
+        hashes = np.fromiter((hash(key(record)) for record in keys.read()), dtype=np.int64)
+        values, counts = np.unique(hashes, return_counts=True)
+        repeated = frozenset(values[counts > 1].tolist())
+        last: dict[str, int] = {}
+        if repeated:
+            for number, record in enumerate(keys.read()):
+                if hash(name := key(record)) in repeated:
+                    last[name] = number
+        for number, whole in enumerate(self.read()):
+            if not repeated or last.get(key(whole), number) == number:
+                yield whole
+
     def _decode(self, line: bytes, number: int) -> Record:
         try:
             return self._decoder.decode(line)
@@ -258,6 +287,12 @@ def _drop_torn_line(descriptor: int) -> None:
         end = start
     if end != size:
         os.ftruncate(descriptor, end)
+
+
+class _TrajectoryKey(msgspec.Struct):
+    """What tells trajectories apart."""
+
+    trajectory_id: str
 
 
 class Run:
@@ -364,6 +399,21 @@ class Run:
     def questions(self) -> list[Question]:
         """The selected questions, in order."""
         return list(Ledger(self.path / "questions.jsonl", Question).read())
+
+    def read_questions(self) -> Iterator[Question]:
+        """The selected questions, in order, one at a time."""
+        return Ledger(self.path / "questions.jsonl", Question).read()
+
+    def read_trajectories(self) -> Iterator[Trajectory]:
+        """The last record of each trajectory, one at a time.
+
+        Raises:
+            RunError: a record cannot be read, or a later version of looseleaf wrote it.
+        """
+        for record in self.trajectory_ledger.read_last(
+            lambda record: str(record.trajectory_id), _TrajectoryKey
+        ):
+            yield _of_this_version(record, self.path)
 
     def trajectories(self) -> dict[str, Trajectory]:
         """The last record of each trajectory, by trajectory id.
