@@ -13,6 +13,7 @@ from looseleaf.cli.cache import cache
 from looseleaf.cli.compare import compare
 from looseleaf.cli.data import data_app
 from looseleaf.cli.demo import demo
+from looseleaf.cli.doctor import doctor
 from looseleaf.cli.evaluate import eval_, report, run, score
 from looseleaf.cli.exports import export
 from looseleaf.cli.imports import import_
@@ -78,6 +79,7 @@ app.command("simulate")(simulate)
 app.command("import")(import_)
 app.command("export")(export)
 app.command("mcp")(mcp)
+app.command("doctor")(doctor)
 app.command("cache")(cache)
 app.command("reindex")(reindex)
 app.add_typer(audit_app, name="audit")
