@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import difflib
-import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from looseleaf.errors import ConfigError
-from looseleaf.models.role_spec import RoleSpec
+from looseleaf.errors import ConfigError, RunError
+from looseleaf.models.role_spec import FREE_OPTIONS, RoleSpec
 from looseleaf.protocol import PROTOCOLS, Protocol, named_protocol
-from looseleaf.runner.config import check_same_config
 from looseleaf.runstore import Run
 from looseleaf.training.config import TrainConfig, TrainTable
+from looseleaf.training.config_words import advice, sentence
 
 __all__ = ["freeze_config", "load_config", "setting", "train_config"]
 
@@ -29,8 +27,6 @@ VARIANT = "{variant}"
 """Stands for the variant's name in paths of `[train]` and `[data]`."""
 FREE = frozenset({"report_to", "save_every", "eval_every", "keep", "engine", "vllm"})
 """Settings of `[train]` that may change when a training is continued: none changes what is learnt from a rollout."""
-UNKNOWN_FIELD = re.compile(r"Object contains unknown field `(?P<field>[^`]*)`(?: - at `\$\.?(?P<where>.*)`)?")
-"""How msgspec words an unknown key."""
 
 
 def load_config(path: Path, *overlays: Path, changes: Mapping[str, Any] | None = None) -> TrainConfig:
@@ -69,7 +65,7 @@ def train_config(tables: Mapping[str, Any], where: str = "The configuration") ->
         config = _with_variant(msgspec.convert(plain, TrainConfig))
         config.check()
     except msgspec.ValidationError as problem:
-        raise ConfigError(f"{where}: {_sentence(problem)}") from problem
+        raise ConfigError(f"{where}: {sentence(problem)}") from problem
     except ConfigError as problem:
         raise ConfigError(f"{where}: {problem}") from problem
     return config
@@ -103,7 +99,7 @@ def freeze_config(config: TrainConfig, folder: Path) -> None:
     tables = config.as_tables()
     stored = run.config
     if stored:
-        check_same_config(_without_free(stored), _without_free(tables), str(folder))
+        _check_same(stored, tables, folder)
         return
     run.write_config(tables)
 
@@ -150,7 +146,7 @@ def _check_stage_keys(table: Any, stage: str) -> None:
     known = TrainTable.__struct_fields__
     for key in table if isinstance(table, dict) else [stage]:
         if key not in known:
-            raise ConfigError(f"[{stage}] has no setting {key!r}; {_advice(key, known)}")
+            raise ConfigError(f"[{stage}] has no setting {key!r}; {advice(key, known)}")
 
 
 def _with_protocol(tables: dict[str, Any]) -> dict[str, Any]:
@@ -187,9 +183,7 @@ def _role(given: Any) -> Any:
     if isinstance(given, dict):
         for key in given:
             if key not in RoleSpec.__struct_fields__:
-                raise ConfigError(
-                    f"A role has no setting {key!r}; {_advice(key, RoleSpec.__struct_fields__)}"
-                )
+                raise ConfigError(f"A role has no setting {key!r}; {advice(key, RoleSpec.__struct_fields__)}")
     return RoleSpec.parse(given).as_config() if isinstance(given, str) else given
 
 
@@ -205,41 +199,24 @@ def _with_variant(config: TrainConfig) -> TrainConfig:
     )
 
 
-def _sentence(problem: msgspec.ValidationError) -> str:
-    found = UNKNOWN_FIELD.match(str(problem))
-    if found is None:
-        return f"{problem}; correct that setting."
-    where = found["where"] or ""
-    place = f"[{where}]" if where else "the top level"
-    return f"{place} has no setting {found['field']!r}; {_advice(found['field'], _fields_at(where))}"
+def _check_same(stored: Mapping[str, Any], wanted: Mapping[str, Any], folder: Path) -> None:
+    before, now = dict(_flat(stored)), dict(_flat(wanted))
+    for key in sorted(before.keys() | now.keys()):
+        if before.get(key) != now.get(key) and not _is_free(key):
+            raise RunError(
+                f"{folder} was made with {'.'.join(key)} = {before.get(key)!r} and not {now.get(key)!r}; "
+                "choose another [train] output or go back to the old setting."
+            )
 
 
-def _advice(key: str, known: Sequence[str]) -> str:
-    near = difflib.get_close_matches(key, known, n=1)
-    return f"did you mean {near[0]!r}?" if near else f"it has {', '.join(known)}."
+def _is_free(key: tuple[str, ...]) -> bool:
+    reaches = key[0] in ("roles", "evaluation") and key[-1] in FREE_OPTIONS
+    return reaches or (key[0] == "train" and key[1] in FREE)
 
 
-def _fields_at(where: str) -> Sequence[str]:
-    """Fields of the table at a path such as `train.lora`."""
-    kind: Any = TrainConfig
-    for name in filter(None, where.split(".")):
-        field = next((field for field in msgspec.structs.fields(kind) if field.name == name), None)
-        inner = msgspec.inspect.type_info(field.type) if field is not None else None
-        kind = _struct_in(inner)
-        if kind is None:
-            return ()
-    return tuple(kind.__struct_fields__)
-
-
-def _struct_in(info: Any) -> Any:
-    if isinstance(info, msgspec.inspect.StructType):
-        return info.cls
-    for part in getattr(info, "types", ()):
-        if isinstance(part, msgspec.inspect.StructType):
-            return part.cls
-    return None
-
-
-def _without_free(tables: Mapping[str, Any]) -> dict[str, Any]:
-    train = {key: value for key, value in tables.get("train", {}).items() if key not in FREE}
-    return {**tables, "train": train}
+def _flat(tables: Mapping[str, Any], prefix: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    for key, value in tables.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, (*prefix, key))
+        elif value is not None:
+            yield (*prefix, key), value

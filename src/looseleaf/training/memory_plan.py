@@ -86,7 +86,7 @@ def model_shape(model: str) -> ModelShape:
     from transformers import AutoConfig
 
     try:
-        config = AutoConfig.from_pretrained(model)
+        config = AutoConfig.from_pretrained(model, local_files_only=True)
     except (OSError, ValueError) as problem:
         raise ConfigError(
             f"The configuration of {model} cannot be read ({(str(problem).splitlines() or ['?'])[0]}); "

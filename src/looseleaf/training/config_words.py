@@ -1,0 +1,54 @@
+"""What is said about a mistake in a training configuration."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from looseleaf.training.config import TrainConfig
+
+__all__ = ["advice", "sentence"]
+
+UNKNOWN_FIELD = re.compile(r"Object contains unknown field `(?P<field>[^`]*)`(?: - at `\$\.?(?P<where>.*)`)?")
+"""How msgspec words an unknown key."""
+
+
+def sentence(problem: msgspec.ValidationError) -> str:
+    """One sentence for people: which setting, in which table, and what is there instead."""
+    found = UNKNOWN_FIELD.match(str(problem))
+    if found is None:
+        return f"{problem}; correct that setting."
+    where = found["where"] or ""
+    place = f"[{where}]" if where else "the top level"
+    return f"{place} has no setting {found['field']!r}; {advice(found['field'], _fields_at(where))}"
+
+
+def advice(key: str, known: Sequence[str]) -> str:
+    """The setting that was probably meant, or all there are."""
+    near = difflib.get_close_matches(key, known, n=1)
+    return f"did you mean {near[0]!r}?" if near else f"it has {', '.join(known)}."
+
+
+def _fields_at(where: str) -> Sequence[str]:
+    """Fields of the table at a path such as `train.lora`."""
+    kind: Any = TrainConfig
+    for name in filter(None, where.split(".")):
+        field = next((field for field in msgspec.structs.fields(kind) if field.name == name), None)
+        inner = msgspec.inspect.type_info(field.type) if field is not None else None
+        kind = _struct_in(inner)
+        if kind is None:
+            return ()
+    return tuple(kind.__struct_fields__)
+
+
+def _struct_in(info: Any) -> Any:
+    if isinstance(info, msgspec.inspect.StructType):
+        return info.cls
+    for part in getattr(info, "types", ()):
+        if isinstance(part, msgspec.inspect.StructType):
+            return part.cls
+    return None
