@@ -2,8 +2,8 @@
 
 Of a run: one row a trajectory, with its question, steps, memory, scores and readings. Of a data folder (generated
 documents, or any benchmark by name): one row a question, with its evidence pages as images where they are asked for.
-Both are read by `datasets.load_from_disk`. Rows are written as they are made, so that memory does not grow with the
-set.
+Both are read by `datasets.load_from_disk`. Rows are written as they are made;
+only the scores of a run are held while they are joined.
 """
 
 from __future__ import annotations
