@@ -6,18 +6,13 @@ import platform
 from importlib import metadata
 from typing import Any, NamedTuple
 
-import msgspec
-
 from looseleaf import __version__
 from looseleaf.benchmarks import QuestionSet
 from looseleaf.document import PageStore
 from looseleaf.document.facts import DEFAULT_DPI, JPEG_QUALITY
-from looseleaf.models.chat.policy import ChatPolicy
-from looseleaf.models.chat.servers import ChatServers
 from looseleaf.models.prompts import prompt_hashes
 from looseleaf.models.role_spec import CHAT_BACKENDS, RoleSpec
 from looseleaf.question import Question
-from looseleaf.roles import Policy
 from looseleaf.runner.config import RunConfig, check_same_config
 from looseleaf.runner.library import Library
 from looseleaf.runner.selection import has_gold_pages
@@ -106,7 +101,7 @@ def _without_gold_pages(config: RunConfig, question_set: QuestionSet) -> dict[st
 
 
 class StoreCounts(NamedTuple):
-    """What a page store has done so far; the difference of two is what a session did."""
+    """What a page store has done so far."""
 
     documents_opened: int
     pages_extracted: int
@@ -121,26 +116,15 @@ class StoreCounts(NamedTuple):
         )
 
 
-def record_session(
-    run: Run, finished: tuple[int, int, int], before: StoreCounts, store: PageStore, policy: Policy
-) -> None:
+def record_session(run: Run, finished: tuple[int, int, int], counts: dict[str, Any]) -> None:
     """Add what this session did to the manifest.
 
     Args:
         run: the run.
         finished: trajectories finished before, finished now, and ended on a fault.
-        before: counters of the store when the session began.
-        store: the store.
-        policy: who acted; a chat policy counts its model calls.
+        counts: pages read and, of a chat policy, model calls, all processes together.
     """
     manifest = run.manifest
-    after = StoreCounts.of(store)
-    manifest["last_session"] = {
-        **dict(zip(("finished_before", "finished_now", "faults"), finished, strict=True)),
-        **{name: value - getattr(before, name) for name, value in after._asdict().items()},
-    }
-    if isinstance(policy, ChatPolicy):
-        manifest["last_session"]["model_calls"] = msgspec.to_builtins(policy.client.counters)
-        if isinstance(policy.client.server, ChatServers):
-            manifest["last_session"]["servers"] = msgspec.to_builtins(policy.client.server.counts)
+    names = ("finished_before", "finished_now", "faults")
+    manifest["last_session"] = {**dict(zip(names, finished, strict=True)), **counts}
     run.write_manifest(manifest)

@@ -20,6 +20,7 @@ from looseleaf.roles import Reader
 from looseleaf.runner.answers import Response, responses_of
 from looseleaf.runner.config import ScoreConfig
 from looseleaf.runner.drift import DriftReplay, drift_replays
+from looseleaf.runner.executor import Executor
 from looseleaf.runner.stage import StageProgress
 from looseleaf.runner.stages import ReadingTask, ScoredResponses, Stages, check_roles
 from looseleaf.runstore import ReadingRow, Run
@@ -54,8 +55,20 @@ class ScoreOutcome(NamedTuple):
     drift_faults: int = 0
 
 
-def score_run(run: Run, config: ScoreConfig, *, progress: StageProgress | None = None) -> ScoreOutcome:
+def score_run(
+    run: Run,
+    config: ScoreConfig,
+    *,
+    progress: StageProgress | None = None,
+    executor: Executor | None = None,
+) -> ScoreOutcome:
     """Read, extract and score what is not finished yet under this configuration.
+
+    Args:
+        run: the run.
+        config: how to score.
+        progress: called after every row.
+        executor: where readers, extractor and scorers run; in this process by default.
 
     Raises:
         UserError: the run or the configuration cannot be used; nothing was started.
@@ -63,7 +76,7 @@ def score_run(run: Run, config: ScoreConfig, *, progress: StageProgress | None =
     questions = scorable_questions(run)
     benchmark = questions[0].benchmark
     stages = [
-        Stages(run, msgspec.structs.replace(config, scorer=name), benchmark, progress)
+        Stages(run, msgspec.structs.replace(config, scorer=name), benchmark, progress, executor)
         for name in config.scorers
     ]
     readers = [(spec, make_reader(spec)) for spec in config.readers]

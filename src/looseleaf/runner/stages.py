@@ -8,49 +8,30 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from looseleaf.errors import AgentError, FaultError, boundary
-from looseleaf.memory import WorkingMemory
-from looseleaf.models.chat.sampling import sampling
 from looseleaf.models.registry import make_extractor, make_judge
 from looseleaf.models.role_spec import RoleSpec
-from looseleaf.roles import Extraction, Extractor, Reader, Reading
+from looseleaf.roles import Reader
 from looseleaf.runner.answers import Response
-from looseleaf.runner.checked import role_result
 from looseleaf.runner.config import ScoreConfig
-from looseleaf.runner.scorers import rule_named, score_row
-from looseleaf.runner.stage import StageProgress, work_off
+from looseleaf.runner.executor import Executor, LocalExecutor, Stage
+from looseleaf.runner.scorers import rule_named
+from looseleaf.runner.scoring_stages import (
+    ExtractStage,
+    ReadingTask,
+    ReadStage,
+    ScoreStage,
+    ToRead,
+    ToScore,
+    reading_row,
+)
+from looseleaf.runner.stage import StageProgress, work_off_stage
 from looseleaf.runstore import ExtractionRow, Ledger, ReadingRow, Run, ScoreRow, config_id
 from looseleaf.score import Unscored
 
-__all__ = ["ReadingTask", "ScoredResponses", "Stages", "check_roles", "last_rows"]
+__all__ = ["ReadingTask", "ScoredResponses", "Stages", "check_roles", "last_rows", "reading_row"]
 
 CONCURRENCY = 16
 """Readings, extractions or judgements in flight."""
-
-
-class ReadingTask(NamedTuple):
-    """One memory that a reader is to answer from.
-
-    Attributes:
-        trajectory_id: whose question.
-        question: the question as asked.
-        memory: all that the reader gets.
-        variant: which memory it is, e.g. `own`.
-        sample_index: 0-based sample of a stochastic reader.
-        seed: seed of the sample, for servers that take one.
-    """
-
-    trajectory_id: str
-    question: str
-    memory: WorkingMemory
-    variant: str = "own"
-    sample_index: int = 0
-    seed: int | None = None
-
-    @property
-    def key(self) -> str:
-        """Identity of the reading inside its ledger."""
-        return f"{self.trajectory_id}|{self.variant}|{self.sample_index}"
 
 
 class ScoredResponses(NamedTuple):
@@ -77,9 +58,16 @@ class Stages:
     """
 
     def __init__(
-        self, run: Run, config: ScoreConfig, benchmark: str, progress: StageProgress | None = None
+        self,
+        run: Run,
+        config: ScoreConfig,
+        benchmark: str,
+        progress: StageProgress | None = None,
+        executor: Executor | None = None,
     ) -> None:
         self._run = run
+        self._benchmark = benchmark
+        self._executor = executor or LocalExecutor()
         self._config = config
         self._rule = rule_named(config.scorer, benchmark, make_judge(config.judge))
         self._extractor = make_extractor(config.extractor) if self._rule.wants_extraction else None
@@ -98,22 +86,32 @@ class Stages:
         reading_id = reading_id_of(spec)
         self._run.write_sidecar("readings", reading_id, reading_config(spec))
         ledger = self._run.readings(reading_id)
-        rows = await self.read_into(ledger, f"reader {spec.name}", reader, tasks)
+        rows = await self.read_into(ledger, f"reader {spec.name}", reader, tasks, spec)
         return reading_id, rows
 
     async def read_into(
-        self, ledger: Ledger[ReadingRow], name: str, reader: Reader, tasks: Iterable[ReadingTask]
+        self,
+        ledger: Ledger[ReadingRow],
+        name: str,
+        reader: Reader,
+        tasks: Iterable[ReadingTask],
+        spec: RoleSpec | None = None,
     ) -> list[ReadingRow]:
-        """Let a reader answer into a ledger; equal memories of one question and sample are read once."""
+        """Let a reader answer into a ledger; equal memories of one question and sample are read once.
+
+        Args:
+            ledger: where the readings go.
+            name: of the stage, for progress.
+            reader: who reads.
+            tasks: what is to be read.
+            spec: what another process makes the same reader from; without it, the reader reads in this one.
+        """
         done = {row.key: row for row in ledger.read() if row.unscored is None}
         groups = _grouped(tasks)
         known = {key: done[task.key] for key, group in groups.items() for task in group if task.key in done}
-        work = [group[0] for key, group in groups.items() if key not in known]
-
-        async def read(task: ReadingTask) -> ReadingRow:
-            return await reading_row(reader, task)
-
-        await work_off(name, work, read, ledger, concurrency=CONCURRENCY, progress=self._progress)
+        work = [ToRead.of(group[0]) for key, group in groups.items() if key not in known]
+        stage = ReadStage(spec or RoleSpec(backend="none"), reader)
+        await self._work_off(name, work, stage, ledger, LocalExecutor() if spec is None else self._executor)
         _copy_to_equals(ledger, groups)
         ledger.close()
         return last_rows(ledger.read())
@@ -129,12 +127,8 @@ class Stages:
         done = {row.key for row in ledger.read() if row.unscored is None}
         work = [r for r in responses if r.unscored is None and r.text and r.key not in done]
         self._asked = len(work)
-        extractor = self._extractor
-
-        async def extract(response: Response) -> ExtractionRow:
-            return await _extraction_row(extractor, response)
-
-        await work_off("extractor", work, extract, ledger, concurrency=CONCURRENCY, progress=self._progress)
+        stage = ExtractStage(self._config.extractor, self._extractor)
+        await self._work_off("extractor", work, stage, ledger, self._executor)
         ledger.close()
         return extraction_id, {row.key: row for row in ledger.read()}
 
@@ -154,11 +148,11 @@ class Stages:
         work = [response for response in responses if response.key not in done]
         if not self._rule.wants_extraction:
             self._asked = sum(response.unscored is None and bool(response.text) for response in work)
-
-        async def score(response: Response) -> ScoreRow:
-            return await score_row(self._rule, response, extraction_id, extractions.get(response.key))
-
-        await work_off("scorer", work, score, ledger, concurrency=CONCURRENCY, progress=self._progress)
+        stage = ScoreStage(
+            self._rule, self._config.scorer, self._benchmark, self._config.judge, extraction_id
+        )
+        items = [ToScore(response, extractions.get(response.key)) for response in work]
+        await self._work_off("scorer", items, stage, ledger, self._executor)
         ledger.close()
         wanted = {response.key for response in responses}
         return ScoredResponses(
@@ -166,6 +160,18 @@ class Stages:
             extraction_id,
             sum(_failed(row) for row in last_rows(ledger.read()) if row.key in wanted),
             self._asked,
+        )
+
+    async def _work_off(
+        self,
+        name: str,
+        items: Sequence[Any],
+        stage: Stage[Any, Any],
+        ledger: Ledger[Any],
+        executor: Executor,
+    ) -> None:
+        await work_off_stage(
+            name, items, stage, ledger, executor, concurrency=CONCURRENCY, progress=self._progress
         )
 
 
@@ -232,35 +238,3 @@ def _as_row_of(source: ReadingRow, task: ReadingTask) -> ReadingRow:
         unscored=source.unscored,
         error=source.error,
     )
-
-
-async def reading_row(reader: Reader, task: ReadingTask) -> ReadingRow:
-    """One reading; a fault becomes an unscored row."""
-    fields: dict[str, Any] = {
-        "trajectory_id": task.trajectory_id,
-        "variant": task.variant,
-        "sample_index": task.sample_index,
-    }
-    try:
-        with boundary(AgentError, "The reader failed"), sampling(task.seed, task.sample_index):
-            reading = await role_result(reader.read(task.question, task.memory), Reading, "reader")
-    except FaultError as problem:
-        return ReadingRow(**fields, unscored=Unscored.READER_FAULT, error=str(problem))
-    return ReadingRow(**fields, text=reading.text, usage=reading.usage)
-
-
-async def _extraction_row(extractor: Extractor, response: Response) -> ExtractionRow:
-    fields: dict[str, Any] = {
-        "trajectory_id": response.trajectory_id,
-        "target": response.target,
-        "reading_id": response.reading_id,
-        "variant": response.variant,
-        "sample_index": response.sample_index,
-    }
-    try:
-        with boundary(AgentError, "The extractor failed"):
-            asked = extractor.extract(response.question.question, response.text)
-            extraction = await role_result(asked, Extraction, "extractor")
-    except FaultError as problem:
-        return ExtractionRow(**fields, unscored=Unscored.EXTRACTOR_FAULT, error=str(problem))
-    return ExtractionRow(**fields, text=extraction.text, usage=extraction.usage)
