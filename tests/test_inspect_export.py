@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import shutil
 import socket
 import subprocess
@@ -34,6 +35,7 @@ from looseleaf.runner.score import score_run
 from looseleaf.runstore import Run
 from looseleaf.trajectory import StopReason
 from parity_files import Files, parity_files, run_config, script_file
+from parity_world import assert_same
 
 pytestmark = [pytest.mark.filterwarnings(line) for line in NOISE]
 
@@ -201,6 +203,24 @@ def test_a_changed_document_gives_no_images(files: Files, run: Run, tmp_path: Pa
     assert "railway.pdf" in lines[-1]
     sample = only_sample(read_eval_log(str(tmp_path / "log.eval")))
     assert not any(part.type == "image" for message in sample.messages for part in message.content_list)
+
+
+def test_an_exported_log_is_imported_without_loss_and_exported_again(
+    cli: Cli, files: Files, run: Run, exported: EvalLog, tmp_path: Path
+) -> None:
+    back, out = tmp_path / "BACK", tmp_path / "again.json"
+    assert cli("import", "inspect", exported.location, "--out", back, "--docs", files.docs).code == 0
+    (imported,) = Run.open(back).trajectories().values()
+    assert_same(msgspec.structs.replace(imported, protocol="awm"), run.trajectories()["mini:0#0"])
+    score_run(Run.open(back), ScoreConfig())
+    done = cli("export", "inspect", back, "--out", out, "--pages")
+    assert done.code == 0, done.err
+    again = only_sample(read_eval_log(str(out)))
+    assert (again.scores or {})[SCORE_NAME].value == {"answer": 1.0, "memory": 1.0}
+    texts = [message.text for message in again.messages]
+    assert texts[1:] == [
+        re.sub(r"\n?Turns left.*", "", message.text) for message in only_sample(exported).messages[1:]
+    ]
 
 
 def test_the_command_writes_the_log(cli: Cli, run: Run, tmp_path: Path) -> None:

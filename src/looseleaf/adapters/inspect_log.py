@@ -18,7 +18,8 @@ import msgspec
 
 from looseleaf import __version__
 from looseleaf.adapters.exporter import Exporter
-from looseleaf.adapters.inspect_source import StoredRun, conversation_of
+from looseleaf.adapters.inspect_conversation import conversation_of
+from looseleaf.adapters.inspect_source import StoredRun
 from looseleaf.errors import ConfigError, RunError
 from looseleaf.question import Question
 from looseleaf.runstore import Run

@@ -21,6 +21,12 @@ def export(
         list[str],
         typer.Option("--set", metavar="NAME=VALUE", help="Option of the format; may be given several times."),
     ] = [],  # noqa: B006
+    pages: Annotated[
+        bool,
+        typer.Option(
+            "--pages", help="Put page images in, where the format has them; short for --set pages=yes."
+        ),
+    ] = False,
 ) -> None:
     """Write a RUN as Parquet, as a Hugging Face dataset, as plain JSON lines, or in another tool's format."""
     from looseleaf.adapters import exporter_named
@@ -31,7 +37,7 @@ def export(
     exporter = exporter_named(target)
     if folder is None or out is None:
         raise ConfigError(f"Give the run and the place: looseleaf export {target} RUN --out PATH.")
-    for line in exporter.export(folder, out, o.data_options(option)):
+    for line in exporter.export(folder, out, o.data_options(option) | ({"pages": "yes"} if pages else {})):
         typer.echo(line)
 
 
