@@ -14,7 +14,14 @@ from looseleaf.models.extractive.number import find_numbers, plain
 from looseleaf.models.extractive.operands import Operands, listed_phrases, operands_of
 from looseleaf.models.extractive.query import Query
 
-__all__ = ["COMPOSED", "Ask", "asks_pair", "composed_candidates", "enumerated_candidates", "verdict_candidates"]
+__all__ = [
+    "COMPOSED",
+    "Ask",
+    "asks_pair",
+    "composed_candidates",
+    "enumerated_candidates",
+    "verdict_candidates",
+]
 
 Ask = Callable[[str], Candidate | None]
 """Asks one question alone; `None` where there is no answer at all."""
@@ -28,6 +35,16 @@ _TWO_PARTS: Final = re.compile(
     r"^(?P<first>[^?]{12,}\?)\s+(?P<second>(?:what|which|who|when|where|how)\b[^?]{8,}\?)\s*$", re.IGNORECASE
 )
 _JOINTLY: Final = re.compile(r"\bbetween\b|\bboth\b|\btotal of\b|\bcombined\b|\btogether\b", re.IGNORECASE)
+_AND_PART: Final = re.compile(
+    r"^(?P<first>(?:which|what|who|where|when|in which|in what)\b[^?]{8,}?),? and (?P<second>(?:what|which|who|when|where"
+    r"|how many|how much)\b(?: \w+){1,}[^?]*)\?$",
+    re.IGNORECASE,
+)
+"""Two questions that "and" joins ("which site is the oldest, and how many beds does it have")."""
+_TOKEN: Final = r"[\w’'./%-]+(?: [A-Z][\w’'-]*)*"
+_IN_TURN: Final = re.compile(rf"(?P<series>{_TOKEN}(?:, {_TOKEN})*,? and {_TOKEN})")
+_TURNS: Final = re.compile(r",? and |, ")
+_RESPECTIVE: Final = re.compile(r",? respectively\b", re.IGNORECASE)
 _NOUNS: Final = re.compile(
     r"^(?P<ask>what (?:is|are|was|were)) the (?P<left>[a-z]+(?: [a-z]+){0,2}) and (?:the )?"
     r"(?P<right>(?!of\b)[a-z]+(?: (?!of\b|in\b|for\b)[a-z]+){0,2})(?P<rest>(?: (?:of|in|for|on)\b.*)?\?)$",
@@ -54,7 +71,8 @@ _PAIR: Final = re.compile(
 def asks_pair(query: Query) -> bool:
     """Whether a question that reads as one asks the same of two things ("… in 1880 and in 1890")."""
     plain_lookup = query.operation is Operation.LOOKUP and query.kind not in {Kind.YES_NO, Kind.CHOICE}
-    return plain_lookup and _SAME.search(query.text) is not None and not _JOINTLY.search(query.text)
+    several = _SAME.search(query.text) is not None or bool(_in_turn(query.text))
+    return plain_lookup and several and not _JOINTLY.search(query.text)
 
 
 def enumerated_candidates(query: Query, ask: Ask) -> Iterator[Candidate]:
@@ -94,13 +112,20 @@ def _single_questions(text: str) -> list[str]:
     match = _RESPECTIVELY.search(text)
     if match is not None:
         items = [item for item in re.split(r",\s*(?:and\s+)?|\s+and\s+", match["items"]) if item.strip()]
-        return [f"How many {item.strip()} {match['rest']}?" for item in items]
+        if len(items) > 1:
+            return [f"How many {item.strip()} {match['rest']}?" for item in items]
     match = _TWO_PARTS.match(text)
     if match is not None:
         return [match["first"], match["second"]]
+    match = _AND_PART.match(text)
+    if match is not None:
+        return [f"{match['first']}?", f"{match['second']}?"]
     match = _NOUNS.match(text)
     if match is not None:
         return [f"{match['ask']} the {match[side]}{match['rest']}" for side in ("left", "right")]
+    turns = _in_turn(text)
+    if turns:
+        return turns
     phrases = listed_phrases(text)
     if phrases:
         return [f"What is {phrase}?" for phrase in phrases]
@@ -113,6 +138,18 @@ def _single_questions(text: str) -> list[str]:
     match = _PAIR.search(text)
     sides = [side for side in match.groups() if side is not None] if match else []
     return [text[: match.start()] + side + text[match.end() :] for side in sides] if match else []
+
+
+def _in_turn(text: str) -> list[str]:
+    """The question with each of several things in turn, where it says "respectively" or names three or more."""
+    respective = _RESPECTIVE.search(text) is not None
+    bare = _RESPECTIVE.sub("", text)
+    for match in _IN_TURN.finditer(bare):
+        items = _TURNS.split(match["series"])
+        marked = all(any(c.isdigit() or c.isupper() for c in item) for item in items)
+        if respective or (len(items) > 2 and marked):
+            return [bare[: match.start()] + item + bare[match.end() :] for item in items]
+    return []
 
 
 def composed_candidates(query: Query, ask: Ask) -> Iterator[Candidate]:

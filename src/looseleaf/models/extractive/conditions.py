@@ -14,9 +14,9 @@ from looseleaf.models.extractive.continued import whole_tables
 from looseleaf.models.extractive.kinds import Kind
 from looseleaf.models.extractive.mentions import LIMIT
 from looseleaf.models.extractive.number import parse_number
+from looseleaf.models.extractive.place import TOTALS, year_factor
 from looseleaf.models.extractive.pool import Pool
 from looseleaf.models.extractive.table import Table, TableRow
-from looseleaf.models.extractive.tables import TOTALS, year_factor
 from looseleaf.models.extractive.turned import turned
 from looseleaf.models.extractive.words import stem_set
 

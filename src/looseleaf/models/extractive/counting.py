@@ -11,10 +11,10 @@ from looseleaf.models.extractive.candidate import Candidate
 from looseleaf.models.extractive.kinds import Kind
 from looseleaf.models.extractive.lists import listings
 from looseleaf.models.extractive.page import PageModel
+from looseleaf.models.extractive.place import TOTALS
 from looseleaf.models.extractive.pool import Pool
 from looseleaf.models.extractive.span import find_spans
 from looseleaf.models.extractive.table import read_tables
-from looseleaf.models.extractive.tables import TOTALS
 from looseleaf.models.extractive.words import roman, stem, stem_set, stems
 
 __all__ = ["count_candidates"]

@@ -29,6 +29,7 @@ from looseleaf.models.extractive.keyed import keyed_candidates
 from looseleaf.models.extractive.lists import list_candidates
 from looseleaf.models.extractive.lookup import fact_candidates
 from looseleaf.models.extractive.measures import MEASURE_WORDS, measure_of
+from looseleaf.models.extractive.names import CLASSES
 from looseleaf.models.extractive.pool import Pool
 from looseleaf.models.extractive.query import Query, analyse
 from looseleaf.models.extractive.relations import relation_candidates
@@ -131,9 +132,14 @@ def _direct(query: Query, passages: Sequence[Passage], *, findings: bool = False
     names = [root for root in pool.missing_names() if root not in known]
     focus = [root for root in pool.missing_focus() if root not in known]
     factor = MISSING_NAME ** len(names) * MISSING_FOCUS ** len(focus)
+    named = MISSING_NAME ** len(names) * MISSING_FOCUS ** len([root for root in focus if root not in CLASSES])
     mechanisms = (*MECHANISMS, stated_candidates) if findings else MECHANISMS
     rivals = Rivals(pool)
-    found = [_judged(rivals, c, factor) for one in mechanisms for c in one(pool)]
+    found = [
+        _judged(rivals, c, named if c.kind == "list:names" else factor)
+        for one in mechanisms
+        for c in one(pool)
+    ]
     return found + list(bare_candidates(pool)) if findings else found
 
 

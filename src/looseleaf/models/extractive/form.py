@@ -56,6 +56,7 @@ _PLURAL: Final = re.compile(
     r"(?= (?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should|must|may|with|without|of|in|on|at|for"
     r"|from|to|by|that|which|mentioned|shown|listed|included|used|appear|belong|contain|include|show|need|use|make"
     r"|form)\b|\?|$|,)"
+    r"|,? and (?:what|which|who|how many|how much) (?:\w+ )+(?:does|do|did|is|are|was|were) (?:it|they|he|she|that|this)\b"
     r"|^list\b|^enumerate\b|\btell me all\b|\bsub-?sections? .*\binclude\b|\bconsists? of\b|\bmade up of\b",
     re.IGNORECASE,
 )
@@ -64,7 +65,9 @@ _EITHER: Final = re.compile(
     r"(?:,|:|\bis it|\bmore|\bbetween)\s+(?:the\s+)?([^,:?]{1,40}?),?\s+or\s+(?:the\s+)?([^,?]{1,40})\?"
 )
 
-COMPARATIVE: Final = r"(higher|lower|more|less|larger|smaller|greater|fewer|bigger|longer|shorter|older|younger)"
+COMPARATIVE: Final = (
+    r"(higher|lower|more|less|larger|smaller|greater|fewer|bigger|longer|shorter|older|younger)"
+)
 _COMPARATIVES: Final = re.compile(rf"\b{COMPARATIVE} or {COMPARATIVE}\b", re.IGNORECASE)
 """What a comparison can turn out to be ("higher or lower than")."""
 _NAMES: Final = re.compile(r"\b([A-Z][\w-]*(?: [a-z]+)?) or ([A-Z][\w-]*(?: [a-z]+)?)\?$")

@@ -24,6 +24,9 @@ WRONG_LENGTH: Final = 0.5
 """Factors for a listing with as many items as the question asks for, and with another number."""
 NO_FOCUS: Final = 0.75
 """Factor for a listing whose introduction does not name the thing asked for."""
+LONG_ITEMS: Final = 0.6
+LONGEST_MEAN: Final = 25
+"""Factor for items that are texts, and the words from which on they are."""
 MOST_LISTINGS: Final = 6
 
 
@@ -57,7 +60,7 @@ def _nth(pool: Pool) -> Iterator[Candidate]:
 
 def written_list(items: Sequence[str]) -> str:
     """Items as the list literal that benchmark scorers parse."""
-    return str([item.strip() for item in items])
+    return str([item.strip().lstrip("-–—•*").strip() or item for item in items])
 
 
 def _asked_part(pool: Pool, items: tuple[str, ...]) -> tuple[str, ...]:
@@ -89,6 +92,7 @@ def listings(pool: Pool) -> list[Listing]:
             listing,
             score=listing.score
             * _length_factor(pool, listing)
+            * (LONG_ITEMS if _are_texts(listing.items) else 1.0)
             * _focus_factor(pool, listing)
             * pool.entity_factor(_words(listing)),
         )
@@ -97,6 +101,11 @@ def listings(pool: Pool) -> list[Listing]:
     return sorted(
         (listing for listing in suited if listing.score >= LEAST_COVERAGE), key=lambda one: -one.score
     )
+
+
+def _are_texts(items: tuple[str, ...]) -> bool:
+    """Whether items are whole texts rather than things."""
+    return sum(len(item.split()) for item in items) > LONGEST_MEAN * len(items)
 
 
 def _words(listing: Listing) -> frozenset[str]:

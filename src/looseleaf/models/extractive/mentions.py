@@ -59,7 +59,7 @@ _ORDINALPAGE: Final = re.compile(r"\b(\w+)\s+(?:cover\s+)?(?:page|slide)\b", re.
 _COVER: Final = re.compile(r"\b(?:on|of) the (?:front )?cover\b", re.IGNORECASE)
 _QUOTE: Final = re.compile(r"[\"“]([^\"”]{2,120})[\"”]|(?<!\w)['‘]([^'’]{2,80})['’](?!\w)")
 _WANTED: Final = re.compile(
-    r"\b(?:what|which|list|name|are) (?:are )?(?:the |[A-Z][\w-]*['’]s? )?"
+    r"\b(?:what|which|who|list|name|are|were) (?:are |were )?(?:the |[A-Z][\w-]*['’]s? )?"
     r"(?:(?:first|top|last|main|key) )?(\w+(?:-\w+)?) \w+",
     re.IGNORECASE,
 )

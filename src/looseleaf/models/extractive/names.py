@@ -12,7 +12,7 @@ from looseleaf.models.extractive.page import PageModel, Sentence
 from looseleaf.models.extractive.pool import Pool
 from looseleaf.models.extractive.words import QUESTION_WORDS, STOPWORDS, stem, stem_set, tokens, word_list
 
-__all__ = ["asks_names", "series_of_names"]
+__all__ = ["CLASSES", "asks_names", "series_of_names"]
 
 NAMES: Final = 0.95
 """Factor for a series of names: their capitals tell where each begins and ends."""
@@ -24,16 +24,19 @@ LEAST_NAMES: Final = 2
 CLASSES: Final = frozenset(
     stem(word)
     for word in word_list(
-        """country countries nation state states city cities region place location county company companies firm brand
+        """country countries nation state states city cities region place location county company companies firm
         organization organisation institution university universities school bank retailer competitor manufacturer
-        supplier customer person people author member researcher artist player team model dataset method product"""
+        supplier customer person people author member researcher artist player team model dataset method product
+        language religion currency month day sport platform app website newspaper magazine brand program"""
     )
 )
 """Words for kinds of things that have names: a text lists the names and need not say what they are names of."""
 _WORD: Final = r"(?:[A-Z][\w’'&./-]*\w|[A-Z]\.(?:[A-Z]\.)*|[A-Z])"
 _NAME: Final = rf"(?:the )?{_WORD}(?: (?:(?:of|de|for|von|van|&) (?:the )?)?(?:{_WORD}|\d+(?![\d,.])))*"
+_QUOTED: Final = r"[“\"][^“”\"]{2,60}[”\"]"
 _SERIES: Final = re.compile(
-    rf"(?<![\w’'-])(?P<names>{_NAME}(?:, {_NAME})+,? (?:and|or|as well as|&) {_NAME}(?: and {_NAME})?|{_NAME} and {_NAME})"
+    rf"(?P<quoted>{_QUOTED}(?:,? {_QUOTED})*,? (?:and|or) {_QUOTED})"
+    rf"|(?<![\w’'-])(?P<names>{_NAME}(?:, {_NAME})+,? (?:and|or|as well as|&) {_NAME}(?: and {_NAME})?|{_NAME} and {_NAME})"
 )
 _LAST: Final = re.compile(r",? (?:and|or|as well as|&) ")
 
@@ -46,7 +49,7 @@ def series_of_names(pool: Pool, page: int, model: PageModel, sentence: Sentence)
     if pool.coverage_without(implied, sentence.stems, heading) < LEAST_COVERAGE:
         return
     for match in _SERIES.finditer(sentence.text):
-        items = _items(match["names"])
+        items = _items(match["names"]) if match["names"] else _quoted(match["quoted"])
         if len(items) < LEAST_NAMES or any(pool.knows_all(stem_set(item)) for item in items):
             continue
         before, after = sentence.text[: match.start()], sentence.text[match.end() :]
@@ -71,6 +74,11 @@ def _items(text: str) -> list[str]:
     while first and first[0].lower() in STOPWORDS | QUESTION_WORDS:
         first = first[1:]
     return [item for item in (" ".join(first), *items[1:]) if item]
+
+
+def _quoted(text: str) -> list[str]:
+    """The phrases of a series of quoted phrases."""
+    return [phrase.strip(" ,.") for phrase in re.findall(r"[“\"]([^“”\"]+)[”\"]", text)]
 
 
 def _is_near(pool: Pool, before: str, after: str) -> bool:

@@ -36,7 +36,9 @@ FOCUS_REACH: Final = 3
 """Words before a loose introduction in which the thing asked for must stand."""
 _ARTICLE: Final = re.compile(r"^(?:the|an?)\s+")
 _BE: Final = frozenset(["are", "is", "was", "were"])
-_PARTICIPLE: Final = re.compile(r"(?:\w+ly )?(?:\w+ed|shown|made|given|known|held|sold|kept|set|built|found|taken|not)\b")
+_PARTICIPLE: Final = re.compile(
+    r"(?:\w+ly )?(?:\w+ed|shown|made|given|known|held|sold|kept|set|built|found|taken|not)\b"
+)
 """What follows "are" in the passive, where no list follows."""
 _COMPOSED: Final = re.compile(r"consist|compris|includ")
 _PARTS: Final = stem_set("components parts elements consist comprise made")
@@ -73,7 +75,9 @@ def inline(pool: Pool, page: int, model: PageModel, sentence: Sentence) -> Itera
         if len(items) >= 2 and sentence.whole and pool.coverage(stem_set(before)) > 0:
             share = pool.coverage_without(implied, stem_set(before), context) / max(coverage, 0.01)
             score = INLINE * coverage * (0.5 + 0.5 * min(share, 1.0)) * pool.page_factor(page)
-            score *= COMPOSED if _COMPOSED.match(sentence.text[start:end]) and _PARTS & set(pool.weights) else 1.0
+            score *= (
+                COMPOSED if _COMPOSED.match(sentence.text[start:end]) and _PARTS & set(pool.weights) else 1.0
+            )
             score *= WITHIN if _is_within(pool, sentence.text[:start]) else 1.0
             yield Listing(page, tuple(items), sentence.text[:start].strip(), score, "inline", implied)
 

@@ -24,6 +24,7 @@ MOST_TITLE_LINES: Final = 3
 _AFFILIATION: Final = re.compile(
     r"\b(?:university|institute|department|college|school|laborator(?:y|ies)|faculty)\b|@", re.IGNORECASE
 )
+_FIRST: Final = re.compile(r"\bfirst (?:\d+|[a-z]+) \w+", re.IGNORECASE)
 COUNTED_WORDS: Final = 3
 OPENING_LINES: Final = 12
 LEAST_COVERAGE: Final = 0.35
@@ -213,6 +214,8 @@ def _further_names(lines: Sequence[Line], start: int) -> list[str]:
 
 def _as_asked(pool: Pool, page: int, names: list[str], line: str) -> Iterator[Candidate]:
     """Authors as a number, a list or one name."""
+    if pool.query.wanted and _FIRST.search(pool.query.text):
+        names = names[: pool.query.wanted]
     if pool.query.kind is Kind.COUNT:
         if not AUTHORS.search(_counted(pool.query.text)):
             return

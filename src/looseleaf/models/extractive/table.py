@@ -49,6 +49,8 @@ HEADING_REACH: Final = 12
 LONGEST_TITLE: Final = 60
 _CITATION: Final = re.compile(r"(?<=\w) ?\([^()]*\b(?:19|20)\d\d[a-z]?\)$")
 """A citation behind a label ("Codex (Chen et al., 2021)"): it names the label's source, not the label."""
+_DASHED: Final = re.compile(r"^[-–•]\s+(?=\w)")
+"""The dash or bullet before the label of a row that belongs to a group."""
 _FOOTNOTE: Final = re.compile(r"^\(\w\)$")
 
 
@@ -111,6 +113,7 @@ def _chart(lines: tuple[Line, ...], series: Series) -> Table:
 
 
 def _table_row(cells: Sequence[str], line: int) -> TableRow:
+    cells = (_DASHED.sub("", cells[0]), *cells[1:])
     numbers = tuple(parse_number(cell) for cell in cells)
     return TableRow(tuple(cells), numbers, tuple(stem_set(_CITATION.sub("", cell)) for cell in cells), line)
 

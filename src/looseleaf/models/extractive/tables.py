@@ -6,43 +6,24 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-import msgspec
-
 from looseleaf.models.extractive.candidate import Candidate
-from looseleaf.models.extractive.cells import YEAR
 from looseleaf.models.extractive.continued import whole_tables
+from looseleaf.models.extractive.extremes import extremes
 from looseleaf.models.extractive.kinds import Kind, Operation
+from looseleaf.models.extractive.place import LEAST_COVERAGE, TOTALS, Place, evidence_of, year_factor
 from looseleaf.models.extractive.pool import Pool
 from looseleaf.models.extractive.table import Table, TableRow, read_tables
 from looseleaf.models.extractive.turned import turned
 from looseleaf.models.extractive.words import stem_set
 
-__all__ = ["TOTALS", "table_candidates", "year_factor"]
+__all__ = ["table_candidates"]
 
-TOTALS: Final = frozenset(["total", "all", "sum", "averag", "overal", "subtot"])
-"""Stems of rows that sum up others; they never win a comparison of rows."""
 _COMPARED: Final = re.compile(
     r"^(?:which|what|list)\b.*?\b(lower|smaller|less|fewer|higher|larger|more|greater)\b(.*?)\bthan\b(.*)$",
     re.IGNORECASE,
 )
-_WITH_EXTREME: Final = re.compile(
-    r"^(?:list|name|give|what (?:is|are))\b.*\b(?:with|having|that (?:has|have|had)|by) (?:the |its |their )?"
-    r"(?:\w+ )?(?:highest|largest|most|biggest|greatest|maximum|longest|lowest|smallest|least|fewest|shortest|number)\b",
-    re.IGNORECASE,
-)
-"""Wordings that ask for things and name the value by which they are chosen ("the two sites with the highest …")."""
 REVERSE: Final = 0.95
 """Factor for a row found by a cell other than its label."""
-LEAST_COVERAGE: Final = 0.3
-WRONG_YEAR: Final = 0.4
-NO_YEAR: Final = 0.85
-
-
-class Place(msgspec.Struct, frozen=True):
-    """Where a table was found."""
-
-    page: int
-    table: Table
 
 
 def table_candidates(pool: Pool) -> Iterator[Candidate]:
@@ -61,7 +42,7 @@ def _by_rows(pool: Pool, place: Place) -> Iterator[Candidate]:
     """Rows that are asked for by what their cells hold."""
     yield from _reverse(pool, place)
     if pool.query.operation in {Operation.MAXIMUM, Operation.MINIMUM}:
-        yield from _extremes(pool, place)
+        yield from extremes(pool, place)
     if _comparison(pool.query.text):
         yield from _compared(pool, place)
 
@@ -87,18 +68,8 @@ def _cells(pool: Pool, place: Place) -> Iterator[Candidate]:
         )
         score *= pool.focus_factor(stems, place.table.stems) * year_factor(pool, stems, place.table)
         if score >= LEAST_COVERAGE:
-            evidence = _evidence(place.table, row, column, named)
+            evidence = evidence_of(place.table, row, column, named)
             yield Candidate(row.cells[column], place.page, evidence, score, "cell")
-
-
-def year_factor(pool: Pool, stems: frozenset[str], table: Table) -> float:
-    """Less than 1 where row, column and caption are of another year than the question, or of none."""
-    asked = {str(year) for year in pool.query.years}
-    caption = stem_set(table.caption)
-    if not asked or asked & (stems | caption | stem_set(" ".join(table.header[:1]))):
-        return 1.0
-    dated = any(YEAR.fullmatch(root) for root in stems | caption)
-    return WRONG_YEAR if dated else NO_YEAR
 
 
 def _reverse(pool: Pool, place: Place) -> Iterator[Candidate]:
@@ -116,7 +87,7 @@ def _reverse(pool: Pool, place: Place) -> Iterator[Candidate]:
         stems = hits[0].stems[column] | header | stem_set(table.header[column])
         score = REVERSE * pool.coverage(stems, table.stems, table.title) * pool.page_factor(place.page)
         if score >= LEAST_COVERAGE:
-            evidence = "; ".join(_evidence(table, row, column) for row in hits)
+            evidence = "; ".join(evidence_of(table, row, column) for row in hits)
             text = str([row.label for row in hits]) if listed else hits[0].label
             text = str(len(hits)) if counted else text
             yield Candidate(text, place.page, evidence, score, "reverse", computed=True)
@@ -171,67 +142,6 @@ def _suits(pool: Pool, row: TableRow, column: int) -> bool:
     if pool.query.kind in {Kind.PERSON, Kind.PLACE, Kind.TITLE, Kind.COLOR}:
         return number is None
     return pool.query.kind not in {Kind.EMAIL, Kind.URL, Kind.PHONE, Kind.PAGE, Kind.YES_NO, Kind.CHOICE}
-
-
-def _evidence(table: Table, row: TableRow, column: int, named: int = 0) -> str:
-    header = table.header[column]
-    return (
-        f"{row.cells[named]}, {header}: {row.cells[column]}"
-        if header
-        else f"{row.cells[named]}: {row.cells[column]}"
-    )
-
-
-def _extremes(pool: Pool, place: Place) -> Iterator[Candidate]:
-    """The row whose value is the highest or lowest in the column that the question names."""
-    table = place.table
-    for column in range(1, len(table.header)):
-        rows = [row for row in table.rows if row.numbers[column] is not None and not row.stems[0] & TOTALS]
-        header = table.stems if table.chart else stem_set(table.header[column])
-        if len(rows) < 2 or not (pool.roots(header) or _sole_numbers(table) == column):
-            continue
-        best = _extreme_rows(pool, rows, column)
-        score = (
-            pool.coverage(header | stem_set(table.header[0]), table.stems, table.title)
-            * pool.page_factor(place.page)
-            * 1.05
-        )
-        score *= year_factor(pool, header, table)
-        if score >= LEAST_COVERAGE:
-            texts = [row.cells[column] if _wants_value(pool, header) else row.label for row in best]
-            evidence = "; ".join(_evidence(table, row, column) for row in best)
-            listed = len(texts) > 1
-            text = str(texts) if listed else texts[0]
-            yield Candidate(text, place.page, evidence, score, "extreme", computed=listed)
-
-
-def _sole_numbers(table: Table) -> int | None:
-    """The only column with numbers, or `None` where there are several."""
-    columns = [
-        column
-        for column in range(1, len(table.header))
-        if any(row.numbers[column] is not None for row in table.rows)
-    ]
-    return columns[0] if len(columns) == 1 else None
-
-
-def _extreme_rows(pool: Pool, rows: list[TableRow], column: int) -> list[TableRow]:
-    """The highest or lowest rows: as many as the question asks for, mostly one."""
-    sign = 1 if pool.query.operation is Operation.MAXIMUM else -1
-    ordered = sorted(
-        rows, key=lambda row: -sign * (n.value if (n := row.numbers[column]) is not None else 0.0)
-    )
-    return ordered[: max(pool.query.wanted, 1)]
-
-
-def _wants_value(pool: Pool, header: frozenset[str]) -> bool:
-    """Whether the value is asked for ("what is the highest F1") rather than the row ("which method …")."""
-    asks_row = _WITH_EXTREME.search(pool.query.text) or pool.query.text.lower().startswith(
-        ("which", "who", "in which", "what kind", "what type", "name")
-    )
-    return not asks_row and bool(
-        set(pool.focus) & header or pool.query.kind in {Kind.NUMBER, Kind.PERCENT, Kind.COUNT}
-    )
 
 
 def _comparison(text: str) -> int:
