@@ -15,6 +15,7 @@ import msgspec
 
 from looseleaf.adapters.desk_questions import FreeQuestions, ListedQuestions
 from looseleaf.adapters.desk_record import DeskRecord
+from looseleaf.adapters.desk_tools import ASK, CHECK_MEMORY, LIST_DOCUMENTS, LIST_QUESTIONS
 from looseleaf.agent import resolved
 from looseleaf.environment import Environment
 from looseleaf.errors import AgentError, FaultError, UserError, boundary
@@ -222,36 +223,3 @@ class Desk:
 
 def _normalised(text: str) -> str:
     return " ".join(text.lower().split()).strip(" .")
-
-
-# -- tools of the desk -----------------------------------------------------------------------------------------
-
-
-def _tool(name: str, description: str, required: tuple[str, ...] = (), **arguments: str) -> dict[str, Any]:
-    return {
-        "name": name,
-        "description": description,
-        "parameters": {
-            "type": "object",
-            "properties": {
-                argument: {"type": "string", "description": text} for argument, text in arguments.items()
-            },
-            "required": list(required),
-            "additionalProperties": False,
-        },
-    }
-
-
-LIST_DOCUMENTS = _tool("list_documents", "Names of the documents that can be asked about.")
-LIST_QUESTIONS = _tool("list_questions", "The questions that are still to be answered, with their ids.")
-ASK = _tool(
-    "ask",
-    "Open a question; it says how to work on it. Then search, fetch and note, and end with answer.",
-    ("question",),
-    question="the question, or the id of a listed one",
-    document="name of the document that it is about; all documents if left out",
-)
-CHECK_MEMORY = _tool(
-    "check_memory",
-    "After the answer: whether your notes alone give it to a reader who has seen no page.",
-)
