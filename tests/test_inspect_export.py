@@ -183,6 +183,7 @@ def test_faults_and_missing_trajectories_are_unscored_samples(files: Files, run:
     [
         ("log.zip", {}, ConfigError, "must end in .eval or .json"),
         ("log.eval", {"colour": "red"}, ConfigError, "no option 'colour'"),
+        ("log.eval", {"ids": "mini:0, mini:9"}, ConfigError, "no question 'mini:9'"),
         ("log.eval", {"score": "none-0"}, RunError, "no scores 'none-0'"),
         ("log.eval", {"pages": "yes", "data": "nowhere"}, ConfigError, "add --data DIR"),
     ],

@@ -133,6 +133,16 @@ def test_mistakes_are_one_sentence_of_inspects_own_kind(
         tasks.mmlongbench_doc(data=own_data.path)
 
 
+def test_options_of_a_loader_reach_it(own_data: DataConfig) -> None:
+    for options, sentence in (
+        ({"window": "official-30"}, "no option 'pages'"),
+        ({"loading": "colour=red; overlay=none"}, "no option 'colour'"),
+    ):
+        with pytest.raises(PrerequisiteError) as raised:
+            tasks.mmlongbench_doc(data=own_data.path, **options)
+        assert sentence in str(raised.value.message)
+
+
 def test_limit_ids_and_settings_are_those_that_were_given(own_data: DataConfig) -> None:
     task = tasks.own_questions(
         questions=own_data.benchmark, docs=own_data.path, ids="mini:2,mini:4", max_turns=5, retriever="random"

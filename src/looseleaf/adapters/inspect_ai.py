@@ -151,12 +151,18 @@ def _from_command_line(data: DataConfig, settings: dict[str, Any]) -> Task:
         raise PrerequisiteError(f"looseleaf: {problem}") from problem
 
 
+def _words(loading: str) -> dict[str, str]:
+    """`NAME=VALUE; NAME=VALUE` as a table; a word without a value has an empty one, which is left out."""
+    pairs = (word.partition("=") for word in str(loading).split(";"))
+    return {option.strip(): value.strip() for option, _, value in pairs if option.strip()}
+
+
 def _benchmark_task(name: str) -> Callable[..., Task]:
     """The task of a benchmark, named as Python names are."""
 
-    def build(data: str, window: str | None = None, overlay: str | None = None, **settings: Any) -> Task:
-        loading = {"pages": window, "overlay": overlay}
-        options = {option: value for option, value in loading.items() if value is not None}
+    def build(data: str, window: str = "", overlay: str = "", loading: str = "", **settings: Any) -> Task:
+        options = {"pages": window, "overlay": overlay, **_words(loading)}
+        options = {option: value for option, value in options.items() if value}
         return _from_command_line(DataConfig(benchmark=name, path=str(data), options=options), settings)
 
     build.__name__ = build.__qualname__ = name.replace("-", "_")
@@ -166,6 +172,7 @@ def _benchmark_task(name: str) -> Callable[..., Task]:
         data: the benchmark's data folder.
         window: page window of the official input, e.g. `official-30` of LongDocURL (an oracle setting).
         overlay: file with corrections of the annotations.
+        loading: further options of the benchmark's loader, `NAME=VALUE` with semicolons between them.
         settings: those of `make_task`.
     """
     return cast(Callable[..., Task], task(build))

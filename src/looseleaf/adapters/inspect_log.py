@@ -69,7 +69,11 @@ def export_inspect(folder: Path, out: Path, options: Mapping[str, str]) -> list[
         raise ConfigError(f"The log {out} must end in {' or '.join(FILE_FORMATS)}; give it such a name.")
     pages = options.get("pages", "no").lower() in YES
     source = StoredRun(
-        Run.open(folder), options.get("score"), options.get("reading"), options.get("data", "")
+        Run.open(folder),
+        options.get("score"),
+        options.get("reading"),
+        options.get("data", ""),
+        options.get("ids", ""),
     )
     if pages:
         source.documents.require("An export with pages")
@@ -93,6 +97,7 @@ INSPECT = Exporter(
     write=export_inspect,
     options={
         "pages": "yes puts page images into the log, rendered from the documents",
+        "ids": "only these questions, with commas between them; pages take about 0.4 MB each",
         "data": "folder of the documents, where it is not the run's own",
         "score": "ledger of scores; the last scoring's by default",
         "reading": "ledger of readings; the last scoring's by default",

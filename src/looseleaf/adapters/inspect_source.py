@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
 from looseleaf.adapters.judging import Judged
 from looseleaf.document import Document
-from looseleaf.errors import DocumentError, UserError
+from looseleaf.errors import ConfigError, DocumentError, UserError
 from looseleaf.models.prompts import prompt_hashes
 from looseleaf.models.role_spec import RoleSpec
 from looseleaf.protocol import Protocol
@@ -35,9 +36,11 @@ class StoredRun:
         score_id: ledger of scores; the last scoring's by default, or the only one.
         reading_id: ledger of readings, likewise.
         data: folder of the documents in place of the run's own, or empty.
+        ids: only these questions, with commas between them, or empty for all.
 
     Raises:
         RunError: it is not scored, or has several ledgers and none is named.
+        ConfigError: there is no question of one of the ids.
 
     Attributes:
         run: the run.
@@ -45,12 +48,17 @@ class StoredRun:
         reading_id: ledger of readings, or `None` where no memory was read.
         threshold: when a graded score counts as correct.
         trajectories: by trajectory id.
-        questions: the question of every trajectory that there should be, by trajectory id: the denominator.
+        questions: the question of every trajectory that there should be, by trajectory id, or of the chosen ones.
         documents: the documents, where they are still there.
     """
 
     def __init__(
-        self, run: Run, score_id: str | None = None, reading_id: str | None = None, data: str = ""
+        self,
+        run: Run,
+        score_id: str | None = None,
+        reading_id: str | None = None,
+        data: str = "",
+        ids: str = "",
     ) -> None:
         last = run.manifest.get("score", {})
         self.run = run
@@ -60,7 +68,7 @@ class StoredRun:
         self.reading_id = headline or pick_reading(run, rows, reading_id)
         self.threshold = str(last.get("threshold", ">0"))
         self.trajectories = run.trajectories()
-        self.questions = selected(run)
+        self.questions = _only(selected(run), [word.strip() for word in ids.split(",") if word.strip()])
         self.documents = RunDocuments(run, data)
         self._answers = {row.trajectory_id: row for row in rows if row.target == "answer"}
         self._memories = {
@@ -124,6 +132,14 @@ class StoredRun:
             return bool(stored) and stored == prompt_hashes(self.policy.options.get("prompt", ""))
         except UserError:
             return False  # the user's own prompt is not there any more
+
+
+def _only(questions: dict[str, Question], ids: Sequence[str]) -> dict[str, Question]:
+    known = {question.question_id for question in questions.values()}
+    unknown = [wanted for wanted in ids if wanted not in known]
+    if unknown:
+        raise ConfigError(f"The run has no question {unknown[0]!r}; check --set ids.")
+    return {key: one for key, one in questions.items() if not ids or one.question_id in ids}
 
 
 def _is_own(row: ScoreRow | ReadingRow) -> bool:
