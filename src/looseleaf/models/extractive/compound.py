@@ -36,13 +36,13 @@ _TWO_PARTS: Final = re.compile(
 )
 _JOINTLY: Final = re.compile(r"\bbetween\b|\bboth\b|\btotal of\b|\bcombined\b|\btogether\b", re.IGNORECASE)
 _AND_PART: Final = re.compile(
-    r"^(?P<first>(?:which|what|who|where|when|in which|in what)\b[^?]{8,}?),? and (?P<second>(?:what|which|who|when|where"
-    r"|how many|how much)\b(?: \w+){1,}[^?]*)\?$",
+    r"^(?P<first>(?:which|what|who|where|when|in which|in what)\b[^?]{8,}?),? and "
+    r"(?P<second>(?:what|which|who|when|where|how many|how much)\b(?: \w+){1,}[^?]*)\?$",
     re.IGNORECASE,
 )
 """Two questions that "and" joins ("which site is the oldest, and how many beds does it have")."""
-_TOKEN: Final = r"[\w’'./%-]+(?: [A-Z][\w’'-]*)*"
-_IN_TURN: Final = re.compile(rf"(?P<series>{_TOKEN}(?:, {_TOKEN})*,? and {_TOKEN})")
+_THING: Final = r"[\w’'./%-]+(?: [A-Z][\w’'-]*)*"
+_IN_TURN: Final = re.compile(rf"(?P<series>{_THING}(?:, {_THING})*,? and {_THING})")
 _TURNS: Final = re.compile(r",? and |, ")
 _RESPECTIVE: Final = re.compile(r",? respectively\b", re.IGNORECASE)
 _NOUNS: Final = re.compile(

@@ -16,8 +16,9 @@ from looseleaf.models.extractive.words import stem_set
 __all__ = ["extremes"]
 
 _WITH_EXTREME: Final = re.compile(
-    r"^(?:list|name|give|what (?:is|are|was|were))\b.*\b(?:with|having|that (?:has|have|had)|by) (?:the |its |their )?"
-    r"(?:\w+ )?(?:highest|largest|most|biggest|greatest|maximum|longest|lowest|smallest|least|fewest|shortest|number)\b",
+    r"^(?:list|name|give|what (?:is|are|was|were))\b.*\b(?:with|having|that (?:has|have|had)|by) "
+    r"(?:the |its |their )?(?:\w+ )?(?:highest|largest|most|biggest|greatest|maximum|longest|lowest|smallest|least"
+    r"|fewest|shortest|number)\b",
     re.IGNORECASE,
 )
 """Wordings that ask for things and name the value by which they are chosen ("the two sites with the highest …")."""

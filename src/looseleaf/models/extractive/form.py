@@ -46,21 +46,30 @@ _SCALE: Final = re.compile(
     r"\bin (?:us |usd |eur |gbp |u\.s\. )?(?:dollars? |\$ ?)?(thousand|million|billion|trillion)s?\b",
     re.IGNORECASE,
 )
-_NO_PLURAL: Final = r"(?:this|was|is|does|has|happens|causes|makes|comes|follows|determines|drives|helps|series|news|lens|gas|species|means|headquarters|always|perhaps|\w+ics)\b"
+_NO_PLURAL: Final = (
+    r"(?:this|was|is|does|has|happens|causes|makes|comes|follows|determines|drives|helps|series|news|lens|gas|species"
+    r"|means|headquarters|always|perhaps|\w+ics)\b"
+)
 """Words in -s that are no plurals."""
+_NO_NOUN: Final = (
+    r"(?:is|are|was|were|does|did|do|has|have|had|the|of|in|if|happens|should|would|will|can|could)\b"
+)
+_BEHIND_PLURAL: Final = (
+    r"(?: (?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should|must|may|with|without|of|in|on|at|for"
+    r"|from|to|by|that|which|mentioned|shown|listed|included|used|appear|belong|contain|include|show|need|use|make"
+    r"|form)\b|\?|$|,)"
+)
+"""What follows a plural; behind a noun, a word in -s before anything else may be its verb ("which method uses …")."""
 _PLURAL: Final = re.compile(
     r"\b(?:what|which|who) are\b"
     rf"|\b(?:what|which) (?!{_NO_PLURAL})(?:\w{{2,}}(?<![sui])s|people|children|men|women|criteria)\b(?!['’])"
-    r"|\b(?:what|which) (?:(?!(?:is|are|was|were|does|did|do|has|have|had|the|of|in|if|happens|should|would|will|can|could)\b)[\w-]+ ){1,3}"
-    rf"(?!{_NO_PLURAL})\w{{2,}}(?<![sui])s\b"
-    r"(?= (?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should|must|may|with|without|of|in|on|at|for"
-    r"|from|to|by|that|which|mentioned|shown|listed|included|used|appear|belong|contain|include|show|need|use|make"
-    r"|form)\b|\?|$|,)"
-    r"|,? and (?:what|which|who|how many|how much) (?:\w+ )+(?:does|do|did|is|are|was|were) (?:it|they|he|she|that|this)\b"
+    rf"|\b(?:what|which) (?:(?!{_NO_NOUN})[\w-]+ ){{1,3}}(?!{_NO_PLURAL})\w{{2,}}(?<![sui])s\b(?={_BEHIND_PLURAL})"
+    r"|,? and (?:what|which|who|how many|how much) (?:\w+ )+(?:does|do|did|is|are|was|were) "
+    r"(?:it|they|he|she|that|this)\b"
     r"|^list\b|^enumerate\b|\btell me all\b|\bsub-?sections? .*\binclude\b|\bconsists? of\b|\bmade up of\b",
     re.IGNORECASE,
 )
-"""Wordings that ask for several things; behind a noun, a word in -s may be its verb ("which method uses …")."""
+"""Wordings that ask for several things."""
 _EITHER: Final = re.compile(
     r"(?:,|:|\bis it|\bmore|\bbetween)\s+(?:the\s+)?([^,:?]{1,40}?),?\s+or\s+(?:the\s+)?([^,?]{1,40})\?"
 )

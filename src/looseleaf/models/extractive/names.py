@@ -36,7 +36,8 @@ _NAME: Final = rf"(?:the )?{_WORD}(?: (?:(?:of|de|for|von|van|&) (?:the )?)?(?:{
 _QUOTED: Final = r"[“\"][^“”\"]{2,60}[”\"]"
 _SERIES: Final = re.compile(
     rf"(?P<quoted>{_QUOTED}(?:,? {_QUOTED})*,? (?:and|or) {_QUOTED})"
-    rf"|(?<![\w’'-])(?P<names>{_NAME}(?:, {_NAME})+,? (?:and|or|as well as|&) {_NAME}(?: and {_NAME})?|{_NAME} and {_NAME})"
+    rf"|(?<![\w’'-])(?P<names>{_NAME}(?:, {_NAME})+,? (?:and|or|as well as|&) {_NAME}(?: and {_NAME})?"
+    rf"|{_NAME} and {_NAME})"
 )
 _LAST: Final = re.compile(r",? (?:and|or|as well as|&) ")
 

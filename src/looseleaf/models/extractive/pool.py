@@ -6,12 +6,10 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from rapidfuzz import process
-from rapidfuzz.distance import OSA
-
 from looseleaf.models.extractive.candidate import Passage
 from looseleaf.models.extractive.page import PageModel, read_page
 from looseleaf.models.extractive.query import Query
+from looseleaf.models.extractive.spelling import SHORTEST_ABBREVIATION, SHORTEST_MISSPELT, misspellings
 from looseleaf.models.extractive.words import stem, tokens
 
 __all__ = ["Pool"]
@@ -26,10 +24,6 @@ CONTEXT_SHARE: Final = 0.6
 """What a term counts that stands in the context (heading, caption) and not in the evidence itself."""
 TITLE_SHARE: Final = 0.85
 """What a term counts that stands in the caption of the evidence's own table."""
-SHORTEST_MISSPELT: Final = 6
-LONG_WORD: Final = 9
-"""Letters from which on two wrong ones are forgiven, otherwise one."""
-SHORTEST_ABBREVIATION: Final = 3
 LONGEST_ABBREVIATION: Final = 5
 PAGE_SHARE: Final = 0.25
 """Part of a score that depends on how much of the question its whole page holds."""
@@ -58,7 +52,7 @@ class Pool:
         self.passages = tuple(passages)
         self.models = tuple(read_page(passage.text) for passage in passages)
         self.vocabulary: frozenset[str] = frozenset().union(*(model.stems for model in self.models))
-        self._aliases = self._misspellings()
+        self._aliases = misspellings(query.terms, self.vocabulary)
         self.weights = self._weights()
         self._asked = frozenset(query.pages) & {passage.page for passage in passages}
         self.canon = {root: root for root in self.weights} | self._abbreviations()
@@ -72,27 +66,6 @@ class Pool:
             self._page_coverage[passage.page] = covered
         self._entities = self._named_entities()
         self._captioned = self._caption_pages()
-
-    def _misspellings(self) -> dict[str, str]:
-        """Question terms that no passage holds, with the word of the passages that differs by a letter or two."""
-        aliases = {}
-        for term in self.query.terms:
-            if term in self.vocabulary or len(term) < SHORTEST_ABBREVIATION or not term.isalpha():
-                continue
-            coded = next(
-                (word for word in self.vocabulary if word.startswith(term) and word[len(term) :].isdigit()),
-                None,
-            )
-            if coded is not None:
-                aliases[term] = coded
-                continue
-            if len(term) < SHORTEST_MISSPELT:
-                continue
-            allowed = 1 if len(term) < LONG_WORD else 2
-            near = process.extractOne(term, self.vocabulary, scorer=OSA.distance, score_cutoff=allowed)
-            if near is not None and near[0].isalpha():
-                aliases[term] = near[0]
-        return aliases
 
     def _weights(self) -> dict[str, float]:
         """Weights of the question's terms; the name of what the whole document is about tells little."""

@@ -48,7 +48,8 @@ _COUNTED: Final = re.compile(
     r"\b(?:the|first|last|top) (\d{1,2}|two|three|four|five|six|seven|eight|nine|ten)\b", re.IGNORECASE
 )
 _WANTED: Final = re.compile(
-    r"(?:\b(?:which|what|list|name|are|the)|['’]s) (two|three|four|five|six|seven|eight|nine|ten|\d{1,2})\b(?! (?:percent|%))",
+    r"(?:\b(?:which|what|list|name|are|the)|['’]s) (two|three|four|five|six|seven|eight|nine|ten|\d{1,2})\b"
+    r"(?! (?:percent|%))",
     re.IGNORECASE,
 )
 """How many things are asked for: a text lists them and need not count them."""
