@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import math
 import os
@@ -273,6 +274,24 @@ def test_a_limit_of_inspect_ends_the_trajectory_as_a_spent_budget(
     assert sample.store[TRAJECTORY_KEY]["stop_reason"] == "turn_limit"
     assert score_of(sample).value == {"answer": 0.0, "memory": 1.0}
     assert score_of(sample).metadata["outcome_cell"] == "01"
+
+
+def test_a_time_limit_cancels_and_is_unscored(own_data: DataConfig, tmp_path: Path) -> None:
+    """How much is done in a time is the machine's doing, not the agent's."""
+
+    async def generate(messages: list[ChatMessage], *_: Any) -> ModelOutput:
+        await asyncio.sleep(0 if len(messages) < 4 else 60)
+        return output(OSLO[0])
+
+    model = get_model("mockllm/model", custom_outputs=generate)
+    log = run_task(make_task(own_data, limit=1), model, tmp_path, time_limit=2)
+    (sample,) = samples_of(log)
+    assert sample.limit is not None
+    assert sample.limit.type == "time"
+    stored = sample.store[TRAJECTORY_KEY]
+    assert (stored["stop_reason"], len(stored["steps"])) == ("cancelled", 1)
+    assert score_of(sample).reason == Unscored.AGENT_FAULT
+    assert all(math.isnan(value) for value in score_of(sample).value.values())
 
 
 def test_every_epoch_is_a_sample_with_a_seed_of_its_own(own_data: DataConfig, tmp_path: Path) -> None:

@@ -108,7 +108,7 @@ def test_a_client_asks_looks_notes_answers_and_gets_the_memory_verdict(files: Fi
         verdict = text_of(said[-1])
         assert "Your answer is recorded." in verdict
         assert (
-            "Do the findings alone give this answer? no; from the findings alone: 12 (reader: embedded)"
+            "From the notes alone a reader answers: 12 (reader: embedded). That is not your answer word for word."
             in verdict
         )
         assert text_of(await client.call_tool("check_memory")) in verdict
@@ -267,10 +267,21 @@ def test_a_spent_budget_ends_the_question_and_the_memory_is_still_read(
         assert "Give your answer now." in text_of(said)
         ended = text_of(await client.call_tool("search", {"query": "Lima"}))
         assert "ended without an answer (turn_limit)" in ended
-        assert "From the findings alone: 12" in ended
+        assert "From the notes alone a reader answers: 12 (reader: embedded)." in ended
         assert "has ended" in text_of(await client.call_tool("answer", {"text": "12"}))
 
     in_process(files.docs, store, work, max_turns=3)
+
+
+def test_notes_that_give_the_answer_are_said_to(files: Files, store: PageStore) -> None:
+    async def work(client: Client) -> None:
+        await client.call_tool("ask", {"question": QUESTION})
+        await client.call_tool("fetch", {"page": 3})
+        await client.call_tool("note", {"text": "The city of Lima has 12 stations.", "source_page": 3})
+        said = text_of(await client.call_tool("answer", {"text": "12."}))
+        assert "a reader answers: 12 (reader: embedded). That is your answer." in said
+
+    in_process(files.docs, store, work)
 
 
 def test_a_reader_that_fails_is_said_and_is_no_verdict(files: Files, store: PageStore) -> None:

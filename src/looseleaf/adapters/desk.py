@@ -202,7 +202,7 @@ class Desk:
     # -- the memory check ---------------------------------------------------------------------------------------
 
     async def _check_memory(self) -> str:
-        """Whether the findings alone give the answer; only of a question that has ended, so that it is no hint."""
+        """What a reader makes of the notes alone; only of a question that has ended, so that it is no hint."""
         environment = self._environment
         if environment is None or not environment.done:
             return NOTHING_OPEN if environment is None else NOT_YET
@@ -213,12 +213,11 @@ class Desk:
                 reading = await resolved(self._reader.read(environment.question, environment.memory))
         except FaultError as problem:
             return f"The memory could not be checked: {problem}"
-        who = f"(reader: {self._options.reader})"
+        said = f"From the notes alone a reader answers: {reading.text} (reader: {self._options.reader})."
         if environment.answer is None:
-            return f"From the findings alone: {reading.text} {who}"
-        if _normalised(reading.text) == _normalised(environment.answer):
-            return f"Do the findings alone give this answer? yes {who}"
-        return f"Do the findings alone give this answer? no; from the findings alone: {reading.text} {who}"
+            return said
+        same = _normalised(reading.text) == _normalised(environment.answer)
+        return f"{said} {'That is your answer.' if same else 'That is not your answer word for word.'}"
 
 
 def _normalised(text: str) -> str:
