@@ -101,7 +101,8 @@ def candidates(
     elif asks_pair(query):
         found = [*(_half(one) for one in found), *enumerated_candidates(query, ask)]
     found += [*composed_candidates(query, ask), *verdict_candidates(query, ask)]
-    found += relation_candidates(query, ask)
+    related = list(relation_candidates(query, ask))
+    found = [*(_half(one) for one in found), *related] if related else found
     if page_count is not None and _asks_page_count(query):
         text = f"The document has {page_count} pages."
         found.append(

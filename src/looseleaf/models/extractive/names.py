@@ -24,7 +24,7 @@ LEAST_NAMES: Final = 2
 CLASSES: Final = frozenset(
     stem(word)
     for word in word_list(
-        """country countries nation state states city cities region place location county company companies firm
+        """country countries nation state states city cities town village county district island region place location county company companies firm
         organization organisation institution university universities school bank retailer competitor manufacturer
         supplier customer person people author member researcher artist player team model dataset method product
         language religion currency month day sport platform app website newspaper magazine brand program"""
@@ -36,10 +36,10 @@ _NAME: Final = rf"(?:the )?{_WORD}(?: (?:(?:of|de|for|von|van|&) (?:the )?)?(?:{
 _QUOTED: Final = r"[“\"][^“”\"]{2,60}[”\"]"
 _SERIES: Final = re.compile(
     rf"(?P<quoted>{_QUOTED}(?:,? {_QUOTED})*,? (?:and|or) {_QUOTED})"
-    rf"|(?<![\w’'-])(?P<names>{_NAME}(?:, {_NAME})+,? (?:and|or|as well as|&) {_NAME}(?: and {_NAME})?"
+    rf"|(?<![\w’'-])(?P<names>{_NAME}(?:, {_NAME})+,? (?:and|or|as well as) {_NAME}(?: and {_NAME})?"
     rf"|{_NAME} and {_NAME})"
 )
-_LAST: Final = re.compile(r",? (?:and|or|as well as|&) ")
+_LAST: Final = re.compile(r",? (?:and|or|as well as) ")
 
 
 def series_of_names(pool: Pool, page: int, model: PageModel, sentence: Sentence) -> Iterator[Listing]:
