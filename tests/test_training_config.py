@@ -107,6 +107,23 @@ def test_files_extend_each_other_and_the_last_word_wins(tmp_path: Path) -> None:
     assert (sft.train.learning_rate, sft.train.output, sft.variant) == (0.5, "runs/sft", "sft")
 
 
+def test_each_stage_has_its_usual_learning_rate() -> None:
+    given = tables(stage="sft")
+    given["data"]["trajectories"] = ["t.jsonl"]
+    sft, grpo = train_config(given).train, train_config(tables()).train
+    assert (sft.learning_rate, sft.schedule, sft.epochs) == (1e-5, "cosine", 3.0)
+    assert (grpo.learning_rate, grpo.schedule) == (1e-6, "constant")
+    assert (grpo.kl, grpo.clip_low, grpo.clip_high, grpo.temperature, grpo.group_size) == (
+        1e-3,
+        0.2,
+        0.28,
+        0.7,
+        8,
+    )
+    given["sft"] = {"learning_rate": 2e-5}
+    assert train_config(given).train.learning_rate == 2e-5
+
+
 def test_files_that_cannot_be_read_are_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="check its path"):
         load_config(tmp_path / "none.toml")

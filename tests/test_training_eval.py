@@ -21,17 +21,15 @@ from looseleaf.models.role_spec import RoleSpec
 from looseleaf.report import build_report
 from looseleaf.report.html import comparison_page
 from looseleaf.runstore import Run
+from looseleaf.training import local_policy
 from looseleaf.training.agreement import StepAgreement
-from looseleaf.training.checkpoint_eval import (
-    AGREEMENT_FILE,
-    evaluate_step,
-    evaluation_callback,
-    evaluation_folder,
-)
+from looseleaf.training.checkpoint_eval import evaluate_in_memory, evaluation_callback
 from looseleaf.training.config import TrainConfig
 from looseleaf.training.hf_policy import in_memory
 from looseleaf.training.processing import load_processor
 from looseleaf.training.sft import run_sft
+from looseleaf.training.step_eval import AGREEMENT_FILE, evaluate_step, evaluation_folder
+from looseleaf.training.weights import load_checkpoint
 from tiny_training import configured, tables, teacher_run, tiny_model
 
 TURNS = 3
@@ -181,6 +179,28 @@ def test_evaluating_again_repeats_nothing(config: TrainConfig, store: PageStore)
     again = evaluate_step(config, RoleSpec.parse("embedded"), 3, store=store)
     assert (again.run.path / "trajectories.jsonl").read_bytes() == lines
     assert again.agreement == first.agreement
+
+
+def test_evaluation_computes_in_the_precision_of_training(
+    config: TrainConfig, store: PageStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import torch
+
+    seen: list[bool] = []
+
+    def generate(model: Any, processor: Any, prompts: Any, **kwargs: Any) -> list[list[int]]:
+        seen.append(torch.is_autocast_enabled("cpu"))
+        return [[processor.tokenizer.eos_token_id] for _ in prompts]
+
+    monkeypatch.setattr(local_policy, "generate", generate)
+    processor, model = load_processor(config.train.model), load_checkpoint(config.train.model)
+    for step, (dtype, half) in enumerate((("float32", False), ("bfloat16", True))):
+        train = msgspec.structs.replace(config.train, dtype=dtype)
+        seen.clear()
+        model.train()
+        evaluate_in_memory(msgspec.structs.replace(config, train=train), model, processor, step, store=store)
+        assert model.training
+        assert set(seen) == {half}
 
 
 def test_sharded_weights_are_not_evaluated_in_training(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib.util
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -175,6 +176,23 @@ def test_images_and_image_tokens_match_and_the_last_observation_is_left_out(
     assert sequence.ids[-1] == conversation.end_of_turn
 
 
+def test_pages_of_an_opening_come_before_the_first_turn(
+    own_set: OwnSet, model: Path, store: PageStore, tmp_path: Path
+) -> None:
+    """Protocols that show pages first: their images stand in the opening, and only the answer is learnt."""
+    given = tables(own_set.questions, own_set.docs, model, tmp_path / "out", steps=1)
+    config = configured(given, protocol={"name": "rag", "max_pixels": 128 * 128})
+    teacher_run(config, Path(config.data.trajectories[0]), store)
+    conversation = Conversation(load_processor(model), config.protocol)
+    data, _ = sft_data(config, conversation, store)
+    first = data[0].generated.index(True)
+    assert len(data[0].images) == 3
+    assert (
+        data[0].ids[:first].count(conversation.image_token) == data[0].ids.count(conversation.image_token) > 0
+    )
+    assert all(data[0].generated[first:])
+
+
 # -- what is taken ---------------------------------------------------------------------------------------------------
 
 
@@ -276,6 +294,9 @@ def test_adapters_are_trained_alone_and_merged_at_the_end(taught: TrainConfig, s
 def test_engine_arguments_are_checked(taught: TrainConfig, store: PageStore) -> None:
     with pytest.raises(ConfigError, match="set by looseleaf itself"):
         run_sft(_with(taught, engine={"learning_rate": 1.0}), store=store)
+    if importlib.util.find_spec("trackio") is None:
+        with pytest.raises(ConfigError, match="pip install trackio"):
+            run_sft(_with(taught, report_to="trackio"), store=store)
     with pytest.raises(ConfigError, match="no argument of"):
         run_sft(_with(taught, engine={"lerning_rate": 1.0}), store=store)
 

@@ -23,6 +23,8 @@ EXTENDS = "extends"
 MOST_FILES = 16
 """Files that one configuration may build on; more are a circle."""
 STAGES = ("sft", "grpo")
+SFT_DEFAULTS = {"learning_rate": 1e-5, "schedule": "cosine"}
+"""Where SFT differs from GRPO by default (precursor of AWM by its first author)."""
 VARIANT = "{variant}"
 """Stands for the variant's name in paths of `[train]` and `[data]`."""
 FREE = frozenset({"report_to", "save_every", "eval_every", "keep", "engine", "vllm"})
@@ -138,7 +140,8 @@ def _of_stage(tables: Mapping[str, Any]) -> dict[str, Any]:
         raise ConfigError('[train] needs stage = "sft" or stage = "grpo".')
     for stage in STAGES:
         _check_stage_keys(tables.get(stage, {}), stage)
-    return rest | {"train": _merged(train, tables.get(train["stage"], {}))}
+    usual = SFT_DEFAULTS if train["stage"] == "sft" else {}
+    return rest | {"train": {**usual, **_merged(train, tables.get(train["stage"], {}))}}
 
 
 def _check_stage_keys(table: Any, stage: str) -> None:

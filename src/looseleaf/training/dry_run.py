@@ -10,10 +10,10 @@ from looseleaf.errors import ConfigError
 from looseleaf.models.role_spec import CHAT_BACKENDS, RoleSpec
 from looseleaf.runner.selection import load_data
 from looseleaf.scoring.registry import JudgeScorer, default_scorer, get_scorer
-from looseleaf.training.checkpoint_eval import evaluation_score
 from looseleaf.training.config import TrainConfig
 from looseleaf.training.memory_plan import MemoryPlan, memory_plan, model_shape
 from looseleaf.training.questions import check_held_out, evaluation_set, training_set
+from looseleaf.training.step_eval import evaluation_score
 from looseleaf.training.trajectories import read_trajectories
 
 __all__ = ["RolloutCalls", "plan_lines", "rollout_calls"]

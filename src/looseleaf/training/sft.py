@@ -7,6 +7,7 @@ never meets; here a sequence is joined from the pieces that a rollout joins (`lo
 from __future__ import annotations
 
 import dataclasses
+import importlib.util
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -157,6 +158,11 @@ def engine_arguments(maker: Callable[..., Any], own: dict[str, Any], engine: dic
     Raises:
         ConfigError: an argument is unknown to the engine, set by us, or refused by it.
     """
+    curves = own.get("report_to", "none")
+    if curves != "none" and importlib.util.find_spec(curves) is None:
+        raise ConfigError(
+            f"[train] report_to is {curves}, which is not installed; run `pip install {curves}`."
+        )
     known = {field.name for field in dataclasses.fields(maker)}  # type: ignore[arg-type]
     for name in engine:
         if name in own:

@@ -12,15 +12,11 @@ from looseleaf.document import PageStore
 from looseleaf.errors import ConfigError, RunError
 from looseleaf.models.role_spec import RoleSpec
 from looseleaf.training.agreement import StepAgreement
-from looseleaf.training.checkpoint_eval import (
-    Evaluated,
-    checkpoint_policy,
-    evaluate_step,
-    evaluation_callback,
-)
+from looseleaf.training.checkpoint_eval import evaluation_callback
 from looseleaf.training.config import TrainConfig
 from looseleaf.training.processing import load_processor
 from looseleaf.training.sft import checkpoints
+from looseleaf.training.step_eval import Evaluated, checkpoint_policy, evaluate_step
 
 __all__ = ["agreement_lines", "check_only", "evaluate_checkpoints", "start_training"]
 

@@ -78,7 +78,7 @@ class TrainTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
         groups_per_step: prompts of one optimiser step, all devices together (`grpo`).
         group_size: rollouts of one prompt (`grpo`).
         micro_batch: sequences that one device takes through the model at once.
-        learning_rate: peak learning rate.
+        learning_rate: peak learning rate. A file for SFT that names none gets 1e-5 and a cosine schedule.
         schedule: how it goes on from there.
         warmup: share of the steps in which it rises.
         weight_decay: AdamW's.
