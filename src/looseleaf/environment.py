@@ -369,6 +369,13 @@ class Environment:
     ) -> Trajectory:
         """The record of what happened.
 
+        Args:
+            run_id: run that it belongs to.
+            sample_index: 0-based sample of this question; it becomes part of the id.
+            seed: seed of the sample, for the record.
+            step_of_training: optimiser step of the policy, for the record.
+            seconds: wall time.
+
         Raises:
             RuntimeError: the trajectory has not ended.
         """

@@ -156,6 +156,17 @@ def assemble(
 ) -> QuestionSet:
     """Match the questions with the documents below `folders`.
 
+    Args:
+        name: canonical name of the set.
+        data: the data folder, which no document may lie outside of.
+        annotation: the file that was read.
+        conversion: its rows as questions.
+        folders: where documents are looked for.
+        options: what the caller gave, for the record.
+        overlay: corrections that were applied, if any.
+        notes: sentences that come before those of the conversion.
+        first_index: number of the first page in the names of page images; `None` = 0, or 1 if no image is 0.
+
     Raises:
         DataError: there is no row, or a document's name cannot be used; the message names the row.
     """

@@ -94,6 +94,11 @@ def page_faults(question: Question, page_count: int, numbering: PageNumbering) -
     A number beyond the last page is, in this order: a printed number, if every such number of the row is printed on
     some page; two numbers written as one, if cutting it gives two pages that fit into the row's ascending order
     between in-range neighbours; otherwise out of range.
+
+    Args:
+        question: whose evidence pages.
+        page_count: pages of its document.
+        numbering: printed numbers of the document.
     """
     pages = question.evidence_pages or ()
     beyond = [page for page in pages if page > page_count]

@@ -43,6 +43,11 @@ def convert_row(row: Row, benchmark: str, split: str) -> Question:
     answer is exactly that (mayubo2333/MMLongBench-Doc@d73f0dc eval/eval_score.py); V2 has "Not answerable or 0 or
     none" as well (VectifyAI/MMLongBench-Doc-V2@3aba3c6 eval/metrics.py).
 
+    Args:
+        row: the row of the annotation file.
+        benchmark: canonical name, the first part of the question's id.
+        split: name of the split.
+
     Raises:
         DataError: a field is missing or of the wrong type; the message names the row.
     """

@@ -46,6 +46,11 @@ def apply_overlay(
 ) -> tuple[Annotation, AppliedOverlay | None]:
     """The annotation with the corrections of the file at `path`; unchanged and `None` where no path is given.
 
+    Args:
+        annotation: the rows as the source has them.
+        path: corrections, TOML or JSON.
+        benchmark: canonical name that the file must be written for.
+
     Raises:
         DataError: the file cannot be read, was written for something else, or a guard does not hold.
     """

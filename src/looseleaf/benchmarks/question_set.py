@@ -114,7 +114,12 @@ class QuestionSet:
     def open(
         self, question: Question, store: PageStore | None = None, *, ocr: bool | None = None
     ) -> Document:
-        """The question's document, opened; `ocr` as in `Document.open`.
+        """The question's document, opened.
+
+        Args:
+            question: one of the set.
+            store: where pages are cached and read; the process-wide one by default.
+            ocr: read what has no text layer by OCR; what the store says by default.
 
         Raises:
             DataError: the document is not present.

@@ -48,7 +48,11 @@ class Row:
         return (self.fields if self.source is None else self.source).get(key)
 
     def fail(self, problem: str) -> NoReturn:
-        """Raise a `DataError` that names this row."""
+        """Refuse the row.
+
+        Raises:
+            DataError: always; the message names file and row and ends with `problem`.
+        """
         raise DataError(f"{self.where}: {problem}")
 
     def require(self, *keys: str) -> Any:

@@ -190,6 +190,11 @@ def _check(rewards: Floats, groups: Any) -> None:
 def check_options(eps: float, ddof: int, scale: str) -> None:
     """Refuse options that no advantage is defined for.
 
+    Args:
+        eps: added to the standard deviation, at least 0.
+        ddof: 0 or 1.
+        scale: what a centred reward is divided by: `group`, `batch` or `none`.
+
     Raises:
         ConfigError: they cannot be used.
     """

@@ -304,14 +304,31 @@ def _reference(gold: Any) -> str:
 
 
 def fetch_proximity(page: int, gold: frozenset[int], scale: float = 0.3, decay: float = 0.5) -> float:
-    """scale · exp(−decay · mean distance to the gold pages); 0 where there are none (upstream divides by zero)."""
+    """scale · exp(−decay · mean distance to the gold pages); 0 where there are none (upstream divides by zero).
+
+    Args:
+        page: the page that was fetched, physical and 1-based.
+        gold: gold pages; for one of them the released reward is 1 and not this.
+        scale: value at distance 0.
+        decay: of one page of distance.
+
+    Source: gipplab/ALDEN @ 8a0d3d4, reward of a fetch (0.3, 0.5).
+    """
     if not gold:
         return 0.0
     return scale * math.exp(-decay * sum(abs(page - other) for other in gold) / len(gold))
 
 
 def ndcg(returned: Sequence[int], gold: frozenset[int], m: int) -> float:
-    """NDCG@m with binary relevance: Σ rel_i / log2(i + 1) over the ideal; 0 where there are no gold pages."""
+    """NDCG@m with binary relevance: Σ rel_i / log2(i + 1) over the ideal; 0 where there are no gold pages.
+
+    Args:
+        returned: pages that the search returned, best first.
+        gold: gold pages.
+        m: how many of the returned pages count.
+
+    Source: gipplab/ALDEN @ 8a0d3d4, `ndcg_at_k`; the paper's search reward.
+    """
     gain = math.fsum(1 / math.log2(rank + 1) for rank, page in enumerate(returned[:m], 1) if page in gold)
     ideal = math.fsum(1 / math.log2(rank + 1) for rank in range(1, min(m, len(gold)) + 1))
     return gain / ideal if ideal else 0.0

@@ -198,6 +198,11 @@ class AWMReward(CellReward, frozen=True, tag="awm", forbid_unknown_fields=True):
     ) -> AWMReward:
         """The reward by the paper's symbols β > 0 > γ > ω.
 
+        Args:
+            beta: r11, memory-supported correct.
+            gamma: r01, an answering error.
+            omega: r00, an unresolved error.
+
         Raises:
             ConfigError: the order does not hold.
         """

@@ -36,7 +36,13 @@ def query_penalties(
 
 
 def repeated_share(query: Tokens, earlier: Sequence[Tokens], n: int = QUERY_NGRAM) -> float:
-    """The overlap, at the longest n-gram that repeats at all; 0 where nothing does."""
+    """The overlap, at the longest n-gram that repeats at all; 0 where nothing does.
+
+    Args:
+        query: tokens of the query.
+        earlier: tokens of the queries before it.
+        n: longest n-gram that is looked at; shorter ones follow where none repeats.
+    """
     length = _repeated_length(query, earlier, n)
     return _overlap(query, earlier, length) if length else 0.0
 

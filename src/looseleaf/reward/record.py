@@ -109,6 +109,14 @@ def make_record(
 ) -> RewardRecord:
     """Compute a reward and keep what it was computed from.
 
+    Args:
+        reward: the configuration.
+        evidence: scores of answer and memory, or turns and gold pages for ALDEN's reward.
+        trajectory_id: whose reward.
+        score_id: ledger of the scores, needed with scores.
+        reading_id: ledger of the readings, where the memory was read.
+        step_of_training: optimiser step of the policy.
+
     Raises:
         ConfigError: the evidence is of the other kind, or an answer-and-memory reward names no scores.
     """

@@ -34,6 +34,11 @@ def pick_scores(run: Run, score_id: str | None = None) -> str:
 def pick_reading(run: Run, rows: Iterable[ScoreRow], reading_id: str | None = None) -> str | None:
     """The named reader's ledger, or the only one that these scores have; `None` where no memory was read.
 
+    Args:
+        run: for the sentence of the error.
+        rows: rows of one ledger of scores.
+        reading_id: the one that is wanted, if any.
+
     Raises:
         RunError: there are several, or there is none of that name.
     """

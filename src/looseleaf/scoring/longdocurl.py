@@ -319,7 +319,16 @@ def _is_written(prediction: Any) -> bool:
 
 
 def flags(gold: Any, prediction: Any, answer_format: str) -> tuple[str, ...]:
-    """What in a list row upstream's `eval` would look up or run, so that its score is not certain to be this one."""
+    """What in a list row upstream's `eval` would look up or run, so that its score is not certain to be this one.
+
+    Args:
+        gold: the gold answer.
+        prediction: the short answer, as `score` takes it.
+        answer_format: the source's label; only lists are evaluated by the scoring function.
+
+    Returns:
+        One word for each such thing; empty where there is none.
+    """
     if answer_format in ("Integer", "Float", "String", "None"):
         return ()
     texts = [value for value in (gold, prediction) if isinstance(value, str) and value.startswith("[")]

@@ -37,7 +37,13 @@ LEAST_DECIMALS: Final = 2
 
 
 def edit_distance(left: str, right: str, cutoff: int | None = None) -> int:
-    """Levenshtein distance in characters; past `cutoff` any larger number may be returned."""
+    """Levenshtein distance in characters.
+
+    Args:
+        left: one text.
+        right: the other.
+        cutoff: past it any larger number may be returned, which saves time on texts that are far apart.
+    """
     return Levenshtein.distance(left, right, score_cutoff=cutoff)
 
 

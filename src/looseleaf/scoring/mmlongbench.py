@@ -154,7 +154,14 @@ def _score_list(gold: list[Any], prediction: list[Any]) -> float:
 def flags(gold: Any, prediction: Any, answer_format: str) -> tuple[str, ...]:
     """What in a list row upstream's `eval` would look up or run, so that the score here is not certain to be its own.
 
-    Empty for every row that consists of literals and arithmetic, and for rows on which `eval` raises.
+    Args:
+        gold: the gold answer.
+        prediction: the short answer.
+        answer_format: the source's label; only lists are evaluated.
+
+    Returns:
+        One word for each such thing; empty for every row that consists of literals and arithmetic, and for rows on
+        which `eval` raises.
     """
     if answer_format in ("Int", "Float", "Str", "None"):
         return ()

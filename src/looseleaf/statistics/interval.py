@@ -37,6 +37,14 @@ class Interval(msgspec.Struct, frozen=True):
 def wilson_interval(successes: float, n: float, level: float = LEVEL) -> tuple[float, float]:
     """Wilson score interval of a proportion; it assumes independent questions.
 
+    Args:
+        successes: hits, at most `n`; may be a fraction where documents stand for questions.
+        n: trials; with none the interval is [0, 1].
+        level: two-sided confidence level.
+
+    Returns:
+        Lower and upper end, within [0, 1].
+
     Source: Wilson (1927), J. Am. Stat. Assoc. 22, 209–212.
     """
     if n <= 0:
@@ -50,6 +58,15 @@ def wilson_interval(successes: float, n: float, level: float = LEVEL) -> tuple[f
 
 
 def independent_interval(successes: int, n: int, level: float = LEVEL) -> Interval:
-    """Plain Wilson over questions, to reproduce what papers print; never a headline interval."""
+    """Plain Wilson over questions, to reproduce what papers print; never a headline interval.
+
+    Args:
+        successes: questions that count.
+        n: all questions.
+        level: two-sided confidence level.
+
+    Returns:
+        The interval; its method says that it assumes independent questions.
+    """
     low, high = wilson_interval(successes, n, level)
     return Interval(low, high, f"Wilson, {INDEPENDENT}", n)

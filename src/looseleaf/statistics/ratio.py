@@ -66,6 +66,12 @@ def clustered_mean_interval(
 ) -> Interval | None:
     """The same for a ratio that is no rate, such as a signed gap or a count a question: symmetric, not bounded.
 
+    Args:
+        numerators: x of each row.
+        denominators: y of each row, ≥ 0.
+        clusters: document of each row.
+        level: two-sided confidence level.
+
     Returns:
         The interval, or `None` with fewer than `MIN_CLUSTERS` clusters or where every document has the same value.
     """

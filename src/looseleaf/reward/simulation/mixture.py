@@ -48,7 +48,18 @@ class Mixture(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, p00: float, p01: float, p10: float, p11: float, *, name: str = "") -> Mixture:
-        """One prompt."""
+        """One prompt.
+
+        Args:
+            p00: share of unresolved errors.
+            p01: share of answering errors.
+            p10: share of memory-missing correct answers.
+            p11: share of memory-supported correct answers.
+            name: printable name; `p11 = …` by default.
+
+        Raises:
+            ConfigError: the shares are negative or do not sum to 1.
+        """
         return cls(name=name or f"p11 = {p11:g}", prompts=((p00, p01, p10, p11),))
 
     @classmethod

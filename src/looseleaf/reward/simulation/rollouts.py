@@ -86,6 +86,12 @@ def mixture_of_run(
 
     With few samples a question the shares are coarse, and groups drawn from them vary less than real ones.
 
+    Args:
+        run: a scored run with several samples a question.
+        score_id: ledger of the scores; the only one by default.
+        reading_id: reader of the memories; the only one by default.
+        threshold: name of the binarisation that tells the cells apart.
+
     Raises:
         RunError: no sample has both scores.
     """

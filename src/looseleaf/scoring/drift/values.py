@@ -12,7 +12,16 @@ __all__ = ["item_value", "judge_prompt", "prompts_sha256"]
 
 
 def item_value(scorer: Scorer | JudgeScorer, item: DriftItem, reply: str | None) -> float | None:
-    """The item's score under that reply; `None` where there is no reply or it holds no answer or verdict."""
+    """The item's score under that reply.
+
+    Args:
+        scorer: a rule scorer, which parses an extractor's output, or a judge scorer, which parses a judge's reply.
+        item: the pinned item.
+        reply: what the extractor or judge said, or `None`.
+
+    Returns:
+        The score, or `None` where there is no reply or it holds no answer or verdict.
+    """
     if reply is None:
         return None
     if isinstance(scorer, JudgeScorer):
