@@ -15,6 +15,7 @@ import pytest
 
 from conftest import Cli
 from doc_snippets import ROOT, RUN_LANGUAGES, Block, PageRunner, blocks_of, pages
+from test_architecture import RANKS
 
 PAGES = [page for page in pages() if any(block.runs for block in blocks_of(page))]
 WIDTH = "110"
@@ -111,6 +112,16 @@ def test_the_command_line_reference_is_fresh(columns: str, monkeypatch: pytest.M
     assert stored == module.reference(), (
         f"{module.OUT.name} is stale; run python scripts/make_cli_reference.py"
     )
+
+
+def test_the_table_of_rooms_is_the_one_that_is_tested() -> None:
+    """CONTRIBUTING says the ranks that `test_architecture` holds."""
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    table = {
+        int(rank): {room.strip("` /") for room in rooms.split(",")}
+        for rank, rooms in re.findall(r"^\| (\d+) \| (.+) \|$", text, re.MULTILINE)
+    }
+    assert table == {rank: set(rooms.split()) for rank, rooms in RANKS.items() if rooms != "__main__"}
 
 
 # -- the site --------------------------------------------------------------------------------------------------------
