@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -41,14 +41,10 @@ LENGTHS = ("data.max_prompt_length=1024", f"data.max_response_length={6000}")
 
 
 @pytest.fixture(scope="module", autouse=True)
-def processor_without_videos() -> Iterator[None]:
-    """The stock processor wants torchvision for videos, which there are none of."""
-    from transformers import Qwen3VLProcessor
+def processor_without_videos() -> None:
+    import verl_without_videos
 
-    with pytest.MonkeyPatch.context() as patch:
-        wanted = classmethod(lambda cls: ["image_processor", "tokenizer"])
-        patch.setattr(Qwen3VLProcessor, "get_attributes", wanted, raising=False)
-        yield
+    verl_without_videos.patch()
 
 
 @pytest.fixture(scope="module")
@@ -354,7 +350,7 @@ def test_a_planted_exception_ends_the_training_before_anything_is_learnt(
     batch = generated(world, server(world))
     stopping = torch.isinf(batch.batch["rm_scores"].sum(dim=-1))
     assert (len(stopping), int(stopping.sum())) == (GROUP, 1)
-    with pytest.raises(TrainingError, match="KeyError: 'planted'.*nothing was learnt"):
+    with pytest.raises(TrainingError, match=r"KeyError: 'planted'.*nothing was learnt"):
         with_advantages(world, batch)
 
 
