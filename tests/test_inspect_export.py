@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import math
 import re
 import shutil
@@ -18,6 +19,7 @@ import pytest
 
 pytest.importorskip("inspect_ai", reason="inspect-ai is not installed")
 
+from inspect_ai import score as rescore
 from inspect_ai.log import EvalLog, EvalSample, read_eval_log
 
 import parity_world
@@ -26,6 +28,7 @@ from inspect_world import NOISE, playing, run_task
 from looseleaf.adapters.inspect_ai import make_task
 from looseleaf.adapters.inspect_log import INSPECT, METRICS
 from looseleaf.adapters.inspect_score import SCORE_NAME, TRAJECTORY_KEY, question_of, trajectory_of
+from looseleaf.adapters.inspect_scorers import looseleaf_scorer
 from looseleaf.document import Document
 from looseleaf.errors import ConfigError, RunError
 from looseleaf.models.role_spec import RoleSpec
@@ -222,6 +225,34 @@ def test_an_exported_log_is_imported_without_loss_and_exported_again(
     assert texts[1:] == [
         re.sub(r"\n?Turns left.*", "", message.text) for message in only_sample(exported).messages[1:]
     ]
+
+
+def test_a_log_can_be_scored_again_by_inspect(exported: EvalLog) -> None:
+    """Question and trajectory are in the log, so another rule needs neither model nor documents."""
+    again = rescore(exported, [looseleaf_scorer("mmlongbench")], action="overwrite")
+    score = (only_sample(again).scores or {})[SCORE_NAME]
+    assert score.value == {"answer": 1.0, "memory": 1.0}
+    assert score.metadata["settings"]["scorer"] == "mmlongbench"
+    assert score.metadata["settings"]["reader"] == "embedded"
+    assert (only_sample(exported).scores or {})[SCORE_NAME].metadata["settings"][
+        "scorer"
+    ] == "mmlongbench.safe"
+
+
+@pytest.mark.parametrize(
+    ("module", "command"), [("inspect_ai", ("export", "inspect")), ("mcp", ("mcp", "--reader", "embedded"))]
+)
+def test_a_missing_package_is_one_sentence(
+    cli: Cli, run: Run, monkeypatch: pytest.MonkeyPatch, module: str, command: tuple[str, ...]
+) -> None:
+    find = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name, *rest: None if name == module else find(name, *rest)
+    )
+    more = ("--out", run.path / "log.eval") if module == "inspect_ai" else ()
+    done = cli(*command, run.path, *more)
+    assert done.code == 2
+    assert f'pip install "looseleaf[{command[-1] if module == "inspect_ai" else "mcp"}]"' in done.err
 
 
 def test_the_command_writes_the_log(cli: Cli, run: Run, tmp_path: Path) -> None:

@@ -154,6 +154,7 @@ def _spec(source: StoredRun, created: str) -> EvalSpec:
                 "sample_ids": list(questions),
             },
             "model": _model(source),
+            "model_base_url": source.policy.options.get("base_url"),
             "config": {"epochs": max(1, len(source.questions) // len(questions))},
             "packages": {"looseleaf": __version__, "inspect_ai": metadata.version("inspect_ai")},
             "metadata": {"run": source.run.config, "manifest": source.run.manifest},
@@ -163,9 +164,12 @@ def _spec(source: StoredRun, created: str) -> EvalSpec:
 
 
 def _model(source: StoredRun) -> str:
-    """The policy as Inspect names models: backend, slash, name."""
+    """The policy as a model that Inspect knows: by its name on a server, and as none of Inspect's where it is none.
+
+    `none` is Inspect's provider that never generates, so a log under it can be scored again without a model.
+    """
     policy = source.policy
-    return f"{policy.backend}/{policy.argument or 'default'}"
+    return f"openai/{policy.argument}" if policy.backend == "openai" else f"none/{policy.name}"
 
 
 def _created(run: Run) -> str:
