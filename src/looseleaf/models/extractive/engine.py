@@ -96,10 +96,8 @@ def candidates(
     query = analyse(question)
     found = _direct(query, passages, findings=findings)
     ask = _asking(passages)
-    if query.form.listed:
+    if query.form.listed or asks_pair(query):
         found = [*(_single(one, query.wanted) for one in found), *enumerated_candidates(query, ask)]
-    elif asks_pair(query):
-        found = [*(_half(one) for one in found), *enumerated_candidates(query, ask)]
     found += [*composed_candidates(query, ask), *verdict_candidates(query, ask)]
     related = list(relation_candidates(query, ask))
     found = [*(_half(one) for one in found), *related] if related else found

@@ -24,10 +24,11 @@ LEAST_NAMES: Final = 2
 CLASSES: Final = frozenset(
     stem(word)
     for word in word_list(
-        """country countries nation state states city cities town village county district island region place location county company companies firm
-        organization organisation institution university universities school bank retailer competitor manufacturer
-        supplier customer person people author member researcher artist player team model dataset method product
-        language religion currency month day sport platform app website newspaper magazine brand program"""
+        """country countries nation state states city cities town village county district island region
+        place location company companies firm organization organisation institution university
+        universities school bank retailer competitor manufacturer supplier customer person people author
+        member researcher artist player team model dataset method product language religion currency
+        month day sport platform app website newspaper magazine brand program"""
     )
 )
 """Words for kinds of things that have names: a text lists the names and need not say what they are names of."""

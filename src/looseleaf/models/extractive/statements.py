@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from looseleaf.models.extractive.candidate import Candidate
+from looseleaf.models.extractive.compound import asks_pair
 from looseleaf.models.extractive.kinds import NUMERIC
 from looseleaf.models.extractive.number import parse_number
 from looseleaf.models.extractive.pool import Pool
@@ -27,7 +28,8 @@ def stated_candidates(pool: Pool) -> Iterator[Candidate]:
         coverage = pool.coverage(stem_set(subject)) if colon and value.strip() else 0.0
         if coverage >= STATED:
             items = [item.strip() for item in value.split(";")]
-            text = str(items) if pool.query.form.listed and len(items) > 1 else value.strip()
+            listed = pool.query.form.listed or asks_pair(pool.query)
+            text = str(items) if listed and len(items) > 1 else value.strip()
             yield Candidate(
                 text, passage.page, passage.text, STATED_SCORE * coverage, "stated", computed=True
             )
