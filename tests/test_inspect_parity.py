@@ -23,6 +23,7 @@ from looseleaf import Trajectory
 from looseleaf.adapters.inspect_ai import make_task
 from looseleaf.adapters.inspect_score import SCORE_NAME, TRAJECTORY_KEY, trajectory_of
 from looseleaf.models.role_spec import RoleSpec
+from looseleaf.protocol import named_protocol
 from looseleaf.reward import AnswerOnlyReward, AWMReward, stored_outcomes
 from looseleaf.reward.stored import score_rows
 from looseleaf.runner.config import ScoreConfig
@@ -31,7 +32,7 @@ from looseleaf.runner.score import score_run
 from looseleaf.runstore import Run
 from parity_files import Files, parity_files, run_config, script_file
 from parity_world import REFUSED, SCRIPT, assert_same
-from stub_server import Request, Response, StubServer, call
+from stub_server import Request, Response, StubServer, call, completion
 
 pytestmark = [pytest.mark.filterwarnings(line) for line in NOISE]
 
@@ -135,6 +136,47 @@ def inspect_requests(
         assert log.status == "success", log.error
         assert_same(trajectory_in(log), parity_world.expected(parity_world.make_world(tmp_path)))
         yield [chat.json for chat in stub.log.chats]
+
+
+WRITTEN = {
+    "alden": (
+        "<think>I look for Lima.</think>\n<search>stations in Lima</search>",
+        "<think>Page 3 says it.</think>\n<answer>\\boxed{12}</answer>",
+    ),
+    "rag": ("12",),
+    "direct": ("12",),
+}
+"""What a model writes under protocols without tool calls."""
+
+
+@pytest.mark.parametrize("protocol", list(WRITTEN))
+def test_protocols_without_tool_calls_reach_a_server_alike(
+    files: Files, tmp_path: Path, protocol: str
+) -> None:
+    """Tags with their reasoning, which Inspect takes out of the text, and pages that come with the question."""
+
+    def write(request: Request) -> Response:
+        return completion(WRITTEN[protocol][request.turn - 1])
+
+    with StubServer(write) as own, StubServer(write) as other:
+        policy = RoleSpec(
+            backend="openai", argument="stub-model", options={"base_url": own.base_url, "cache": False}
+        )
+        config = run_config(files, policy=policy, protocol=named_protocol(protocol))
+        run = execute(config, tmp_path / "RUN").run
+        model = get_model(
+            "openai-api/stub/stub-model", memoize=False, base_url=other.base_url, api_key="none"
+        )
+        log = run_task(make_task(files.data, protocol=protocol), model, tmp_path)
+        requests = [[chat.json for chat in stub.log.chats] for stub in (own, other)]
+    assert_same(trajectory_in(log), run.trajectories()["mini:0#0"])
+    assert [step.model_text for step in trajectory_in(log).steps if step.turn] == list(WRITTEN[protocol])
+    ours, theirs = (
+        [[words_and_images(message) for message in body["messages"]] for body in bodies]
+        for bodies in requests
+    )
+    assert ours == theirs
+    assert any(isinstance(part, bytes) for message in theirs[-1] for part in message[1])
 
 
 def words_and_images(message: dict[str, Any]) -> tuple[Any, ...]:

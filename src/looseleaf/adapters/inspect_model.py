@@ -51,6 +51,9 @@ OVERFLOW = "model_length"
 """Stop reason of an output that did not fit the model's context (inspect_ai.model.StopReason)."""
 CUT_OFF = "max_tokens"
 """Stop reason of an output that ended at its longest length (inspect_ai.model.StopReason)."""
+IN_THE_TEXT = "think"
+"""How Inspect marks reasoning that it took out of the text (`internal` of `ContentReasoning`); it is put back, so that
+the model reads its own turns as it wrote them."""
 
 Listener = Callable[[list[ChatMessage], ModelOutput], None]
 """Is told the messages that were sent and what came back."""
@@ -205,9 +208,11 @@ def _call(call: Mapping[str, Any]) -> ToolCall:
 
 def _reply(output: ModelOutput) -> Reply:
     message = output.message
+    thoughts = [part for part in message.content if isinstance(part, ContentReasoning)]
+    written = [part.reasoning for part in thoughts if part.internal == IN_THE_TEXT]
     return Reply(
-        text=message.text,
-        reasoning="\n".join(part.reasoning for part in message.content if isinstance(part, ContentReasoning)),
+        text="".join(f"<think>{thought}</think>\n" for thought in written) + message.text,
+        reasoning="\n".join(part.reasoning for part in thoughts if part.internal != IN_THE_TEXT),
         calls=tuple(ReplyCall(call.function, _arguments(call)) for call in message.tool_calls or ()),
         cut_off=output.stop_reason == CUT_OFF,
         usage=_usage(output),
