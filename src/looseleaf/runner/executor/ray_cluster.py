@@ -15,15 +15,20 @@ from typing import Any
 
 from looseleaf.errors import ConfigError
 
-__all__ = ["LOOPBACK", "ray_cluster"]
+__all__ = ["LOCAL_SETTINGS", "SETTINGS", "ray_cluster"]
 
-LOOPBACK = "127.0.0.1"
 STORE_BYTES = 128 << 20
 """Ray's shared memory on this machine: what travels is paths, questions and rows, never page images."""
 SETTINGS = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # keeps Ray from warning about graphics cards that no task asks for
 }
+LOCAL_SETTINGS = {
+    "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
+}
+"""For a cluster of this machine alone. Ray has one switch that lets all of its servers listen on the loopback interface
+(`ray._private.ray_constants.ENABLE_RAY_CLUSTER`, Ray 2.60); given a loopback address instead, it puts the machine's own
+in its place and listens everywhere. The switch is read when Ray is imported."""
 
 
 @contextmanager
@@ -38,7 +43,7 @@ def ray_cluster(address: str = "") -> Iterator[None]:
     """
     if importlib.util.find_spec("ray") is None:
         raise ConfigError("--executor ray needs Ray; run: pip install 'looseleaf[ray]'")
-    for name, value in SETTINGS.items():
+    for name, value in (SETTINGS if address else SETTINGS | LOCAL_SETTINGS).items():
         os.environ.setdefault(name, value)
     import ray
 
@@ -61,7 +66,6 @@ def _connect(ray: Any, address: str) -> None:
             ray.init(
                 address="local",
                 include_dashboard=False,
-                _node_ip_address=LOOPBACK,
                 object_store_memory=STORE_BYTES,
                 **quiet,
             )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -53,7 +54,9 @@ class RayExecutor:
         Raises:
             ConfigError: a setting does not work on the node.
         """
-        request = Request(__version__, _cache_word(), stage.kind, stage.context(), encoded(items))
+        request = Request(
+            __version__, _cache_word(), _own_modules(), stage.kind, stage.context(), encoded(items)
+        )
         try:
             answer = await self._task.remote(msgspec.msgpack.encode(request))
         except self._ray.exceptions.RayTaskError:
@@ -69,6 +72,11 @@ class RayExecutor:
     def elsewhere(self, kind: str) -> Counts:
         """What the tasks have counted."""
         return self._elsewhere.get(kind, {})
+
+
+def _own_modules() -> list[str]:
+    """Where `python:module:factory` is looked for, besides what is installed on the nodes."""
+    return [folder for folder in sys.path if folder and not folder.startswith((sys.prefix, sys.base_prefix))]
 
 
 def _cache_word() -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import logging
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -54,6 +55,8 @@ def prepare_on_ray(files: Iterable[Path], store: PageStore, how: PagesHow) -> It
 
 def _be_quiet(data: Any) -> None:
     """No progress bars and no reports on standard error: the command line has its own."""
+    for name in ("ray.data", "ray.data._internal"):
+        logging.getLogger(name).setLevel(logging.ERROR)
     context = data.DataContext.get_current()
     context.enable_progress_bars = False
     context.enable_rich_progress_bars = False

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import os
+import sys
 from typing import Any
 
 import msgspec
@@ -39,6 +40,7 @@ def _serve(request: Request) -> Reply:
             "install the same version everywhere."
         )
     use_cache(request.cache)
+    sys.path += [folder for folder in request.modules if folder not in sys.path]
     kind = kind_named(request.kind)
     try:
         stage = _made(request.kind, request.context)

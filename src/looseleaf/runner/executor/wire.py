@@ -21,6 +21,7 @@ class Request(msgspec.Struct, frozen=True):
     Attributes:
         version: of looseleaf.
         cache: root of the cache, or empty for the worker's own.
+        modules: folders in which the driver finds the user's own modules.
         kind: of the stage.
         context: of the stage.
         items: each encoded.
@@ -28,6 +29,7 @@ class Request(msgspec.Struct, frozen=True):
 
     version: str
     cache: str
+    modules: list[str]
     kind: str
     context: bytes
     items: list[bytes]
