@@ -142,8 +142,10 @@ def test_without_pages_they_are_named_and_no_image_is_in_the_file(run: Run, tmp_
     assert b"data:image" not in out.read_bytes()
 
 
-def test_the_log_is_like_one_of_inspects_own(files: Files, exported: EvalLog, tmp_path: Path) -> None:
-    """Metrics, scorer and metadata of an export are what Inspect writes when it runs the task itself."""
+def test_the_log_is_like_one_of_inspects_own(
+    cli: Cli, files: Files, run: Run, exported: EvalLog, tmp_path: Path
+) -> None:
+    """Metrics and scorer of an export are what Inspect writes when it runs the task itself; both can be imported."""
     log = run_task(make_task(files.data), playing(parity_world.SCRIPT), tmp_path)
     (theirs,), (ours,) = log.eval.scorers or [], exported.eval.scorers or []
     assert theirs.name == ours.name == SCORE_NAME
@@ -155,6 +157,9 @@ def test_the_log_is_like_one_of_inspects_own(files: Files, exported: EvalLog, tm
     assert exported.results is not None
     for own, their in zip(exported.results.scores, log.results.scores, strict=True):
         assert (own.name, own.metrics) == (their.name, their.metrics)
+    assert cli("import", "inspect", log.location, "--out", tmp_path / "RUN", "--docs", files.docs).code == 0
+    (imported,) = Run.open(tmp_path / "RUN").trajectories().values()
+    assert_same(msgspec.structs.replace(imported, protocol="awm"), run.trajectories()["mini:0#0"])
 
 
 def test_faults_and_missing_trajectories_are_unscored_samples(files: Files, run: Run, tmp_path: Path) -> None:

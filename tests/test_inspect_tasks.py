@@ -33,6 +33,8 @@ from looseleaf.adapters.inspect_score import SCORE_NAME, TRAJECTORY_KEY, questio
 from looseleaf.metrics.row import rows_of
 from looseleaf.metrics.sources import source_names
 from looseleaf.metrics.table import evaluate_by, evaluate_rows
+from looseleaf.models.chat.actions import call_schema
+from looseleaf.protocol import PROTOCOLS
 from looseleaf.runner.config import DataConfig
 from looseleaf.score import Score, Unscored
 from looseleaf.statistics import Clusters
@@ -263,6 +265,22 @@ def test_arguments_that_inspect_cannot_read_are_a_malformed_turn(
     assert trajectory.answer == "7"
 
 
+def test_actions_can_be_asked_for_as_json_by_our_schema(own_data: DataConfig, tmp_path: Path) -> None:
+    asked = []
+
+    def generate(messages: list[ChatMessage], tools: Any, choice: Any, config: Any) -> ModelOutput:
+        asked.append((tools, config.response_schema))
+        return output('{"thought": "easy", "call": {"action": "answer", "text": "7"}}')
+
+    model = get_model("mockllm/model", custom_outputs=generate)
+    log = run_task(make_task(own_data, limit=1, actions="json"), model, tmp_path)
+    ((tools, schema),) = asked
+    assert tools == []
+    assert schema.json_schema.model_dump(exclude_none=True) == call_schema(PROTOCOLS["awm"])
+    stored = samples_of(log)[0].store[TRAJECTORY_KEY]
+    assert (stored["answer"], stored["steps"][0]["thought"]) == ("7", "easy")
+
+
 def test_a_limit_of_inspect_ends_the_trajectory_as_a_spent_budget(
     own_data: DataConfig, tmp_path: Path
 ) -> None:
@@ -284,7 +302,7 @@ def test_a_time_limit_cancels_and_is_unscored(own_data: DataConfig, tmp_path: Pa
         return output(OSLO[0])
 
     model = get_model("mockllm/model", custom_outputs=generate)
-    log = run_task(make_task(own_data, limit=1), model, tmp_path, time_limit=2)
+    log = run_task(make_task(own_data, limit=1), model, tmp_path, time_limit=6)
     (sample,) = samples_of(log)
     assert sample.limit is not None
     assert sample.limit.type == "time"
