@@ -28,10 +28,11 @@ if HAS_VERL:
     from looseleaf.errors import ConfigError, ProviderError
     from looseleaf.reward import group_advantages
     from looseleaf.runstore import Run
+    from looseleaf.training.config_file import load_config
     from looseleaf.training.faults import TrainingError
     from looseleaf.training.grpo import ROLLOUTS
     from looseleaf.training.verl.engine import AGENT, ESTIMATOR
-    from looseleaf.training.verl.launch import compose, prepare
+    from looseleaf.training.verl.launch import compose, prepare, with_absolute_paths
     from looseleaf.training.verl.session import open_session
     from parity_world import SCRIPT, assert_same, expected, make_world
     from verl_world import COMPLETION, GROUP, ScriptServer, VerlWorld, make_model, script_replies, verl_world
@@ -126,6 +127,7 @@ def test_verl_accepts_the_settings(tmp_path: Path, model: Path, train: dict[str,
     out = Path(world.config.train.output)
     assert config.data.train_files == str((out / "config.toml").absolute())
     assert (out / "verl.yaml").read_text().count(f"adv_estimator: {ESTIMATOR}") == 1
+    assert load_config(out / "config.toml") == with_absolute_paths(world.config)  # what its processes read
 
 
 def test_adapters_reach_the_model_config(tmp_path: Path, model: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.util
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +15,13 @@ pytest.importorskip("torch")
 from looseleaf.errors import ConfigError
 from looseleaf.reward import group_advantages
 from looseleaf.training.config import TrainConfig
-from looseleaf.training.config_file import train_config
+from looseleaf.training.config_file import load_config, train_config
 from looseleaf.training.faults import TrainingError
 from looseleaf.training.train_table import TrainTable
+from looseleaf.training.verl.__main__ import main
 from looseleaf.training.verl.engine import NO_VERL_EXTRA, require_verl
 from looseleaf.training.verl.estimator import looseleaf_group
+from looseleaf.training.verl.launch import with_absolute_paths
 from looseleaf.training.verl.settings import check_supported, verl_overrides, verl_settings
 from looseleaf.training.verl.stop import STOPPING, read_note, remove_note, write_note
 
@@ -146,6 +150,30 @@ def test_settings_carry_over_what_the_configuration_says() -> None:
     }
 
 
+RECIPES = Path(__file__).parents[1] / "recipes"
+
+
+def test_the_recipes_differ_from_those_of_the_built_in_engine_in_the_launch_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(RECIPES.parent)
+    of_verl = {name: load_config(RECIPES / "verl" / f"{name}.toml") for name in ("awm", "answer-only")}
+    for name, found in of_verl.items():
+        check_supported(found)
+        theirs = load_config(RECIPES / "qwen3-vl-4b" / f"{name}.toml").as_tables()
+        ours = found.as_tables()
+        for key in ("output", "vllm"):
+            ours["train"].pop(key)
+            theirs["train"].pop(key)
+        assert ours == theirs
+    one, other = (verl_settings(found, Path("c.toml")) for found in of_verl.values())
+    assert {key for key in one if one[key] != other[key]} == {
+        "algorithm.looseleaf",  # its output folder
+        "trainer.default_local_dir",
+        "trainer.experiment_name",
+    }
+
+
 READ = {
     "stage": "sft",
     "schedule": "linear",
@@ -231,20 +259,54 @@ def test_evaluation_in_training_is_refused() -> None:
 
 
 def test_without_verl_one_sentence_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    import importlib.util
-
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
     with pytest.raises(ConfigError) as problem:
         require_verl()
     assert str(problem.value) == NO_VERL_EXTRA
 
 
+@pytest.mark.parametrize(("found", "fits"), [("5.10.4", True), ("5.24.0", False), ("5.6.0", False)])
+def test_an_environment_made_for_trl_is_told_apart(
+    found: str, fits: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pins = ["numpy>=2.0.0", "transformers!=5.6.0,<5.11,>=5.5.3", 'transformers==5.9.0; extra == "vllm"']
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: True)
+    monkeypatch.setattr(metadata, "requires", lambda _: pins)
+    monkeypatch.setattr(metadata, "version", lambda name: found if name == "transformers" else "0.9.1")
+    if fits:
+        require_verl()
+        return
+    with pytest.raises(
+        ConfigError, match=rf"verl 0\.9\.1 wants transformers.*<5\.11.* has {found}, perhaps for TRL"
+    ):
+        require_verl()
+
+
+def test_paths_are_the_same_in_every_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "mine.jsonl").touch()
+    (tmp_path / "model").mkdir()
+    monkeypatch.chdir(tmp_path)
+    held_out = {"benchmark": "mine.jsonl", "path": "docs", "readers": ["constant:1"]}
+    given = {"stage": "grpo", "model": "model", "output": "out/{variant}", "steps": 1}
+    found = with_absolute_paths(
+        train_config(
+            {"train": given, "data": {"benchmark": "procedural", "path": "d"}, "evaluation": held_out}
+        )
+    )
+    assert found.train.output == str(tmp_path / "out" / "awm")
+    assert found.train.model == str(tmp_path / "model")
+    assert (found.data.benchmark, found.data.path) == ("procedural", str(tmp_path / "d"))
+    assert found.data.pool == ""
+    assert found.evaluation is not None
+    assert found.evaluation.benchmark == str(tmp_path / "mine.jsonl")
+    assert with_absolute_paths(configured()).train.model == "Qwen/Qwen3-VL-4B-Instruct"
+
+
 def test_the_command_says_what_is_wrong_and_exits_with_2(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    from looseleaf.training.verl.__main__ import main
-
-    assert main([]) == 2
-    assert "Usage" in capsys.readouterr().err
-    assert main([str(tmp_path / "none.toml")]) == 2
+    with pytest.raises(SystemExit):
+        main([])
+    capsys.readouterr()
+    assert main([str(tmp_path / "none.toml"), "trainer.nnodes=2"]) == 2
     assert "cannot be read" in capsys.readouterr().err

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+from importlib import metadata
+from typing import Any
 
 from looseleaf.errors import ConfigError
 
@@ -21,13 +23,34 @@ NO_VERL_EXTRA = (
     "Training on verl needs an environment of its own, since verl 0.9 wants an older transformers than TRL; "
     "make one and install `pip install 'looseleaf[verl]'` there."
 )
+PINNED = "transformers"
+"""What verl and TRL cannot agree on."""
 
 
 def require_verl() -> None:
-    """Check that verl is installed.
+    """Check that verl is installed, beside a transformers that it works with.
 
     Raises:
         ConfigError: it is not; the sentence says what to do.
     """
-    if any(importlib.util.find_spec(name) is None for name in ("verl", "ray", "torch", "transformers")):
+    needed = ("verl", "transfer_queue", "ray", "torch", PINNED)
+    if any(importlib.util.find_spec(name) is None for name in needed):
         raise ConfigError(NO_VERL_EXTRA)
+    wanted, found = _pin(), metadata.version(PINNED)
+    if not wanted.contains(found, prereleases=True):
+        raise ConfigError(
+            f"verl {metadata.version('verl')} wants {PINNED}{wanted} and this environment has {found}, perhaps for "
+            "TRL; make another environment and install `pip install 'looseleaf[verl]'` there."
+        )
+
+
+def _pin() -> Any:
+    """The versions of transformers that the installed verl allows."""
+    from packaging.requirements import Requirement
+    from packaging.specifiers import SpecifierSet
+
+    for text in metadata.requires("verl") or ():
+        requirement = Requirement(text)
+        if requirement.name == PINNED and requirement.marker is None:
+            return requirement.specifier
+    return SpecifierSet()

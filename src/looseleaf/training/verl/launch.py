@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from looseleaf.errors import ConfigError
 from looseleaf.runstore import write_atomically
 from looseleaf.training.config import TrainConfig
@@ -15,7 +17,7 @@ from looseleaf.training.verl.engine import require_verl
 from looseleaf.training.verl.settings import check_supported, verl_overrides
 from looseleaf.training.verl.stop import remove_note
 
-__all__ = ["compose", "prepare", "run_verl"]
+__all__ = ["compose", "prepare", "run_verl", "with_absolute_paths"]
 
 VERL_FILE = "verl.yaml"
 """verl's whole configuration, beside the frozen `config.toml`."""
@@ -48,6 +50,7 @@ def prepare(config: TrainConfig, overrides: Sequence[str] = ()) -> Any:
     Raises:
         UserError: a setting, the data or an override cannot be used, or training overlaps with evaluation.
     """
+    config = with_absolute_paths(config)
     check_supported(config)
     check_held_out(config, training_set(config))
     out = Path(config.train.output)
@@ -56,6 +59,31 @@ def prepare(config: TrainConfig, overrides: Sequence[str] = ()) -> Any:
     remove_note(out)
     _save(composed, out / VERL_FILE)
     return composed
+
+
+def with_absolute_paths(config: TrainConfig) -> TrainConfig:
+    """The configuration as processes with other current folders read it; all nodes must see the same files.
+
+    Paths in the options of roles and retrievers are left alone: give those absolute.
+    """
+    evaluation = config.evaluation
+    return msgspec.structs.replace(
+        config,
+        train=_absolute(config.train, always=("output",), files=("model",)),
+        data=_absolute(config.data, always=("path", "pool"), files=("benchmark",)),
+        evaluation=evaluation and _absolute(evaluation, always=("path",), files=("benchmark",)),
+    )
+
+
+def _absolute(table: Any, *, always: Sequence[str], files: Sequence[str]) -> Any:
+    """`files` are names of something else unless there is a file of that name."""
+    given = {name: getattr(table, name) for name in (*always, *files)}
+    paths = {
+        name: str(Path(value).absolute())
+        for name, value in given.items()
+        if value and (name in always or Path(value).exists())
+    }
+    return msgspec.structs.replace(table, **paths)
 
 
 def compose(config: TrainConfig, config_file: Path, overrides: Sequence[str] = ()) -> Any:
