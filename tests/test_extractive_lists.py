@@ -212,6 +212,7 @@ def test_items_may_stand_behind_a_text_and_carry_remarks() -> None:
         "Write to the maker if something is missing from the box."
     )
     assert ask("What are the contents of the box?", text) == "['Copper lid', 'Felt ring', 'Iron base']"
+    assert ask("How many items are included in the box?", text) == "3"
 
 
 @pytest.mark.parametrize(

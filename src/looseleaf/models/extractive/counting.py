@@ -9,6 +9,7 @@ from typing import Final
 
 from looseleaf.models.extractive.candidate import Candidate
 from looseleaf.models.extractive.kinds import Kind
+from looseleaf.models.extractive.listing import ITEM_WORDS, SHORT_ITEM
 from looseleaf.models.extractive.lists import listings
 from looseleaf.models.extractive.page import PageModel
 from looseleaf.models.extractive.place import TOTALS
@@ -33,8 +34,6 @@ NUMBERED_SCORE: Final = 0.6
 NUMBERED_LIST: Final = 0.85
 LEAST_NUMBERED: Final = 3
 INSTANCES: Final = 0.7
-ITEM_WORDS: Final = stem_set("step item point part thing option reason")
-"""Words for the items of any list."""
 _ITEM: Final = re.compile(r"^\s*\(?(\d{1,2})(?:[.)]|\t|\s)\s*(?=\S)")
 ADDRESSES: Final = {
     "website": Kind.URL,
@@ -243,7 +242,7 @@ def _rows(pool: Pool) -> Iterator[Candidate]:
     """Rows of a table whose label column is headed by the thing counted."""
     for page, text in _in_scope(pool):
         for table in read_tables(text):
-            if pool.focus[-1] in stem_set(table.header[0]):
+            if pool.focus[-1] in stem_set(table.header[0]) and len(table.header[0].split()) <= SHORT_ITEM:
                 rows = [row for row in table.rows if not row.stems[0] & TOTALS]
                 score = pool.coverage(stem_set(table.header[0]), table.stems) * ROW_SHARE
                 evidence = f"{table.header[0]}: {'; '.join(row.label for row in rows)}"

@@ -8,12 +8,16 @@ from typing import Final
 
 import msgspec
 
-__all__ = ["HEAD", "LEAST_COVERAGE", "SHORT_ITEM", "Listing", "heads"]
+from looseleaf.models.extractive.words import stem_set
+
+__all__ = ["HEAD", "ITEM_WORDS", "LEAST_COVERAGE", "SHORT_ITEM", "Listing", "heads"]
 
 LEAST_COVERAGE: Final = 0.3
 """Share of the question that a listing must cover to be looked at."""
 SHORT_ITEM: Final = 8
 """Words of an item that names something rather than saying something about it."""
+ITEM_WORDS: Final = stem_set("step item point part thing option reason")
+"""Words for the items of any list, which need not call them so."""
 HEAD_SHARE: Final = 0.7
 HEAD: Final = re.compile(r"^(.{2,60}?)(?:\s+\(|:\s|\s[–—-]\s|\.\s)")
 """What an item names, before its explanation ("Name: …", "Name (…)")."""

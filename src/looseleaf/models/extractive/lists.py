@@ -9,7 +9,7 @@ import msgspec
 
 from looseleaf.models.extractive.candidate import Candidate
 from looseleaf.models.extractive.kinds import NUMERIC
-from looseleaf.models.extractive.listing import LEAST_COVERAGE, Listing
+from looseleaf.models.extractive.listing import ITEM_WORDS, LEAST_COVERAGE, Listing
 from looseleaf.models.extractive.names import asks_names, series_of_names
 from looseleaf.models.extractive.pool import Pool
 from looseleaf.models.extractive.running import inline, labels
@@ -122,6 +122,6 @@ def _length_factor(pool: Pool, listing: Listing) -> float:
 def _focus_factor(pool: Pool, listing: Listing) -> float:
     """Less than 1 where the introduction does not name the kind of thing asked for."""
     named = set(pool.focus) & stem_set(listing.introduction) or listing.kind == "subsections"
-    named = named or (listing.kind == "names" and asks_names(pool))
+    named = named or (listing.kind == "names" and asks_names(pool)) or bool(ITEM_WORDS & set(pool.focus))
     heavy = any(pool.weights.get(root, 0.0) >= 1.0 for root in pool.focus)
     return 1.0 if named or not heavy else NO_FOCUS

@@ -8,7 +8,7 @@ from typing import Final
 
 from looseleaf.models.extractive.kinds import Kind
 from looseleaf.models.extractive.line import Line
-from looseleaf.models.extractive.listing import HEAD, LEAST_COVERAGE, SHORT_ITEM, Listing, heads
+from looseleaf.models.extractive.listing import HEAD, ITEM_WORDS, LEAST_COVERAGE, SHORT_ITEM, Listing, heads
 from looseleaf.models.extractive.page import PageModel
 from looseleaf.models.extractive.pool import Pool
 from looseleaf.models.extractive.words import stem, stem_set
@@ -154,9 +154,12 @@ def _heading_coverage(pool: Pool, model: PageModel, line: Line) -> float:
         or not pool.roots(line.stems)
     ):
         return 0.0
+    unsaid = ITEM_WORDS & set(pool.focus)
+    if unsaid:
+        unsaid |= {root for root, weight in pool.weights.items() if weight < 1.0}
     if line.stems and pool.knows_all(line.stems):
-        return pool.coverage(line.stems, model.stems)
-    return pool.coverage(line.stems)
+        return pool.coverage_without(unsaid, line.stems, model.stems)
+    return pool.coverage_without(unsaid, line.stems)
 
 
 def _short_items(pool: Pool, model: PageModel, start: int) -> list[str]:
