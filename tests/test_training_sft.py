@@ -328,6 +328,6 @@ def _with(config: TrainConfig, **train: Any) -> TrainConfig:
 def test_a_run_is_not_changed_by_being_learnt_from(taught: TrainConfig, store: PageStore) -> None:
     folder = Path(taught.data.trajectories[0])
     before = (folder / "trajectories.jsonl").read_bytes()
-    run_sft(_with(taught, steps=1), store=store)
+    run_sft(_with(taught, steps=1, dtype="bfloat16"), store=store)
     assert (folder / "trajectories.jsonl").read_bytes() == before
     assert Run.open(folder).config

@@ -215,7 +215,7 @@ def _arguments(config: TrainConfig) -> Any:
         "disable_tqdm": True,
     }
     if not torch.cuda.is_available():
-        own["dataloader_pin_memory"] = False  # there is nowhere to copy to
+        own |= {"dataloader_pin_memory": False, "use_cpu": True}
     if train.gradient_checkpointing:
         own[checkpointing_argument(TrainingArguments)] = True
     return engine_arguments(TrainingArguments, own, train.engine)
