@@ -3,7 +3,7 @@
 A page's blocks run in order, in one folder and one namespace:
 
 * ```` ```python ```` runs; with `title="NAME"` (or a first line `# NAME.py`) it is also written to that file.
-  After an expression, `# -> VALUE` at the end of its line is what its `repr` must be.
+  After an expression, `# -> VALUE` at the end of its line, or as the comment below it, is what its `repr` must be.
 * Any other block with `title="NAME"` is written to that file.
 * ```` ```console ````: each line `$ looseleaf …` runs as the command, `$ python …` as a process. Other lines are
   output. After `<!-- output checked -->` each of them must come out in that order; `…` stands for lines left out.
@@ -14,6 +14,7 @@ A page's blocks run in order, in one folder and one namespace:
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 import shlex
 import subprocess
@@ -29,6 +30,8 @@ FENCE = re.compile(r"^(?P<indent> *)```(?P<language>[\w.+-]*)(?P<rest>.*)$")
 MARKER = re.compile(r"<!--\s*(?P<name>not run|output checked|exit)\b:?\s*(?P<value>.*?)\s*-->")
 TITLE = re.compile(r'title="(?P<name>[^"]+)"')
 VALUE = re.compile(r"  # -> (?P<value>.*)$")
+VALUE_LINE = "# -> "
+VALUE_GOES_ON = "#    "
 FILE_LINE = re.compile(r"# (?P<name>[\w./-]+\.py)")
 RUN_LANGUAGES = frozenset({"python", "console"})
 
@@ -154,11 +157,11 @@ class PageRunner:
     def _run_python(self, block: Block) -> None:
         lines = block.text.splitlines()
         for node in ast.parse(block.text).body:
-            shown = VALUE.search(lines[(node.end_lineno or node.lineno) - 1])
+            shown = _shown_value(lines, node.end_lineno or node.lineno)
             ast.increment_lineno(node, block.line)
             if isinstance(node, ast.Expr) and shown:
                 value = eval(compile(ast.Expression(node.value), block.where, "eval"), self._names)
-                assert repr(value) == shown["value"], f"{block.where}: {ast.unparse(node)} is {value!r}"
+                assert repr(value) == shown, f"{block.where}: {ast.unparse(node)} is {value!r}"
             else:
                 exec(compile(ast.Module([node], []), block.where, "exec", dont_inherit=True), self._names)
 
@@ -178,6 +181,17 @@ class PageRunner:
             return self._cli(*words[1:])
         done = subprocess.run([sys.executable, *words[1:]], capture_output=True, text=True, timeout=60)
         return done.returncode, done.stdout, done.stderr
+
+
+def _shown_value(lines: list[str], end: int) -> str:
+    """The value that stands behind an expression, or in the comment below it; empty where there is none."""
+    if same := VALUE.search(lines[end - 1]):
+        return same["value"]
+    below = lines[end:]
+    if not below or not below[0].startswith(VALUE_LINE):
+        return ""
+    more = itertools.takewhile(lambda line: line.startswith(VALUE_GOES_ON), below[1:])
+    return " ".join([below[0].removeprefix(VALUE_LINE), *(line.removeprefix(VALUE_GOES_ON) for line in more)])
 
 
 def _check_output(block: Block, command: Command, printed: str) -> None:

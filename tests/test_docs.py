@@ -15,6 +15,7 @@ import pytest
 
 from conftest import Cli
 from doc_snippets import ROOT, RUN_LANGUAGES, Block, PageRunner, blocks_of, pages
+from looseleaf.cli.app import app
 from test_architecture import RANKS
 
 PAGES = [page for page in pages() if any(block.runs for block in blocks_of(page))]
@@ -70,6 +71,9 @@ def test_a_snippet_that_does_not_run_would_be_found(page_folder: Path, cli: Cli)
     runner.run(block("python", "1 + 1  # -> 2\n"))
     with pytest.raises(AssertionError, match="is 2"):
         runner.run(block("python", "x = 1\nx + 1  # -> 3\n"))
+    runner.run(block("python", "[1, 2]\n# -> [1,\n#    2]\n"))
+    with pytest.raises(AssertionError, match="is 2"):
+        runner.run(block("python", "x + 1\n# -> 3\n"))
     with pytest.raises(AssertionError, match="ended with 2"):
         runner.run(block("console", "$ looseleaf score nowhere\n"))
     shown = {"output checked": ""}
@@ -93,6 +97,19 @@ def test_blocks_are_read_with_their_markers_and_files(tmp_path: Path) -> None:
     page.write_text("<!-- not run: slow -->\n\ntext\n", encoding="utf-8")
     with pytest.raises(AssertionError, match="before no block"):
         blocks_of(page)
+
+
+def test_every_verb_is_a_function_that_is_documented() -> None:
+    """The table of `docs/library.md` has every verb of the command line, and nothing else."""
+    text = (ROOT / "docs" / "library.md").read_text(encoding="utf-8")
+    table = set(re.findall(r"^\| `([a-z ]+)` \|", text, re.MULTILINE))
+    groups = {group.name: group.typer_instance for group in app.registered_groups}
+    verbs = {str(command.name) for command in app.registered_commands}
+    for name, group in groups.items():
+        assert group is not None
+        inside = {f"{name} {command.name}" for command in group.registered_commands}
+        verbs |= {str(name)} if name in table else inside  # a group may stand in one row
+    assert table == verbs
 
 
 # -- the reference of the command line -------------------------------------------------------------------------------
