@@ -52,8 +52,8 @@ def evaluation_callback(config: TrainConfig, processor: Any, *, store: PageStore
         def __init__(self) -> None:
             self.evaluated: dict[int, Evaluated] = {}
 
-        def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-            if state.global_step == 0:
+        def on_step_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+            if state.global_step == 0:  # and not when training begins: what is checked then may still refuse it
                 self._evaluate(state, kwargs["model"])
 
         def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
