@@ -32,12 +32,12 @@ def cache(
     """Show what the cache holds; set its limit, or clear it.
 
     The pages that were not used longest go first. The folder is $LOOSELEAF_CACHE, or looseleaf in the platform's
-    folder for caches.
+    folder for caches; where that is an address like s3://bucket/folder, $LOOSELEAF_CACHE_LOCAL names the folder.
     """
-    from looseleaf.document.cache import default_root
+    from looseleaf.document.cache import cache_place
     from looseleaf.document.cache_folder import PAGE_KINDS, CacheFolder
 
-    root = default_root()
+    root, remote = cache_place()
     if root is None:
         raise ConfigError("There is no home directory for a cache; set LOOSELEAF_CACHE to a folder.")
     folder = CacheFolder(root)
@@ -49,15 +49,18 @@ def cache(
         removed += folder.clear(PAGE_KINDS)
     if clear_replies:
         removed += folder.clear(["replies"])
-    _show(folder)
+    _show(folder, remote)
     if limit is not None or clear or clear_replies:
         typer.echo(f"{_size(removed)} removed.")
 
 
-def _show(folder: CacheFolder) -> None:
+def _show(folder: CacheFolder, remote: str) -> None:
     from looseleaf.document.cache_folder import KINDS
 
-    typer.echo(f"{folder.root}")
+    typer.echo(
+        f"{folder.root}"
+        + (f", and behind it {remote}, which is neither counted nor cleared" if remote else "")
+    )
     for kind, usage in folder.usage().items():
         typer.echo(f"  {KINDS[kind]:24} {usage.files:>9,} files {_size(usage.bytes):>10}")
     allowed = "no limit" if folder.limit is None else f"at most {_size(folder.limit)}"

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from looseleaf.report import Report
     from looseleaf.runner.config import DataConfig, RunConfig, ScoreConfig
     from looseleaf.runner.execute import RunOutcome
+    from looseleaf.runner.executor import Executor
+    from looseleaf.runner.score import ScoreOutcome
     from looseleaf.runstore import Run
 
 __all__ = ["eval_", "report", "run", "score"]
@@ -55,13 +57,18 @@ def eval_(
     max_cost: o.MaxCostOption = None,
     max_tokens: o.MaxTokensOption = None,
     yes: o.YesOption = False,
+    executor: o.ExecutorOption = "local",
+    ray_address: o.RayAddressOption = "",
+    cache: o.CacheOption = "",
 ) -> None:
     """Run an agent on a benchmark or on your own questions, score it, and report.
 
     The same command resumes: finished questions are never run twice.
     """
+    from looseleaf.runner.executor import executor_named
     from looseleaf.runner.score import check_score_config
 
+    o.use_cache(cache)
     run_config = _run_config(
         what,
         data,
@@ -89,8 +96,10 @@ def eval_(
     check_score_config(score_config, run_config.data.benchmark)
     folder = out or _default_out(run_config)
     _preflight(run_config, score_config, folder, max_cost, max_tokens, yes)
-    outcome = _execute(run_config, folder)
-    _score_and_report(outcome.run, score_config, outcome)
+    with executor_named(executor, ray_address) as where:
+        outcome = _execute(run_config, folder, where)
+        scored = _score(outcome.run, score_config, where)
+    _report(outcome.run, score_config, scored, outcome)
 
 
 def run(
@@ -114,8 +123,14 @@ def run(
     max_cost: o.MaxCostOption = None,
     max_tokens: o.MaxTokensOption = None,
     yes: o.YesOption = False,
+    executor: o.ExecutorOption = "local",
+    ray_address: o.RayAddressOption = "",
+    cache: o.CacheOption = "",
 ) -> None:
     """Only run the agent; `looseleaf score RUN` scores what is stored."""
+    from looseleaf.runner.executor import executor_named
+
+    o.use_cache(cache)
     config = _run_config(
         what,
         data,
@@ -136,7 +151,8 @@ def run(
     )
     folder = out or _default_out(config)
     _preflight(config, None, folder, max_cost, max_tokens, yes)
-    outcome = _execute(config, folder)
+    with executor_named(executor, ray_address) as where:
+        outcome = _execute(config, folder, where)
     _exit_on_faults(outcome.faults, outcome.interrupted)
 
 
@@ -150,18 +166,26 @@ def score(
     threshold: o.ThresholdOption = ">0",
     drift: o.DriftOption = None,
     drift_reference: o.DriftReferenceOption = None,
+    executor: o.ExecutorOption = "local",
+    ray_address: o.RayAddressOption = "",
+    cache: o.CacheOption = "",
 ) -> None:
     """Score a stored run again with another scorer, extractor, judge or reader; the agent is not run.
 
     Several scorers stand side by side in the report, with their agreement.
     """
+    from looseleaf.runner.executor import executor_named
     from looseleaf.runner.score import scorable_questions
     from looseleaf.runstore import Run
 
+    o.use_cache(cache)
     stored = Run.open(run_folder)
     benchmark = scorable_questions(stored)[0].benchmark
     config = _score_config(scorer, extractor, reader, judge, base_url, threshold)
-    _score_and_report(stored, _with_drift(config, benchmark, drift, drift_reference), None)
+    config = _with_drift(config, benchmark, drift, drift_reference)
+    with executor_named(executor, ray_address) as where:
+        scored = _score(stored, config, where)
+    _report(stored, config, scored, None)
 
 
 def report(
@@ -345,21 +369,28 @@ def _preflight(
     check_consent(report, max_cost=max_cost, max_tokens=max_tokens, yes=yes, ask=ask)
 
 
-def _execute(config: RunConfig, out: Path) -> RunOutcome:
+def _execute(config: RunConfig, out: Path, executor: Executor) -> RunOutcome:
     from looseleaf.cli.console import progress_bars
     from looseleaf.runner.execute import execute
 
     with progress_bars() as draw:
-        return execute(config, out, progress=lambda done, total: draw("agent", done, total))
+        return execute(
+            config, out, progress=lambda done, total: draw("agent", done, total), executor=executor
+        )
 
 
-def _score_and_report(stored: Run, config: ScoreConfig, outcome: RunOutcome | None) -> None:
-    from looseleaf.cli.console import console, progress_bars
-    from looseleaf.report import build_report, print_report, write_report
+def _score(stored: Run, config: ScoreConfig, executor: Executor) -> ScoreOutcome:
+    from looseleaf.cli.console import progress_bars
     from looseleaf.runner.score import score_run
 
     with progress_bars() as draw:
-        scored = score_run(stored, config, progress=draw)
+        return score_run(stored, config, progress=draw, executor=executor)
+
+
+def _report(stored: Run, config: ScoreConfig, scored: ScoreOutcome, outcome: RunOutcome | None) -> None:
+    from looseleaf.cli.console import console
+    from looseleaf.report import build_report, print_report, write_report
+
     out = console()
     reading_id = scored.reading_ids[0] if scored.reading_ids else None
     built = build_report(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,12 +14,14 @@ from looseleaf.errors import ConfigError
 __all__ = [
     "ROLE_HELP",
     "BaseUrlOption",
+    "CacheOption",
     "ConcurrencyOption",
     "DataOption",
     "DataOptionOption",
     "DocsOption",
     "DriftOption",
     "DriftReferenceOption",
+    "ExecutorOption",
     "ExtractorOption",
     "IdsOption",
     "JudgeOption",
@@ -30,6 +33,7 @@ __all__ = [
     "OutOption",
     "PolicyOption",
     "ProtocolOption",
+    "RayAddressOption",
     "ReaderOption",
     "RetrieverOption",
     "SamplesOption",
@@ -40,6 +44,7 @@ __all__ = [
     "YesOption",
     "data_options",
     "print_version",
+    "use_cache",
 ]
 
 ROLE_HELP = "embedded, openai:MODEL, gguf:PATH, python:module:factory or a FILE.toml table"
@@ -138,6 +143,36 @@ StrictOption = Annotated[
 ConcurrencyOption = Annotated[
     int, typer.Option("--concurrency", min=1, help="Questions in flight.", rich_help_panel="Run")
 ]
+ExecutorOption = Annotated[
+    str,
+    typer.Option(
+        "--executor",
+        help="Where the work is done: local, or ray (pip install 'looseleaf[ray]'), which changes no result. Of ray's "
+        "cluster every processor has its share of --concurrency.",
+        rich_help_panel="Scale",
+    ),
+]
+CacheOption = Annotated[
+    str,
+    typer.Option(
+        "--cache",
+        metavar="FOLDER|URL",
+        help="Cache of pages and replies, in place of $LOOSELEAF_CACHE: a folder, or an address like s3://bucket/folder "
+        "that machines share.",
+        show_default=False,
+        rich_help_panel="Scale",
+    ),
+]
+RayAddressOption = Annotated[
+    str,
+    typer.Option(
+        "--ray-address",
+        metavar="HOST:PORT",
+        help="A running Ray cluster whose nodes share the folders of the run; by default one on this machine.",
+        show_default=False,
+        rich_help_panel="Scale",
+    ),
+]
 ScorerOption = Annotated[
     list[str],
     typer.Option(
@@ -213,6 +248,12 @@ def data_options(given: list[str]) -> dict[str, Any]:
         if "=" not in word:
             raise ConfigError(f"--set {word} has no value; write it as NAME=VALUE.")
     return dict(word.split("=", 1) for word in given)
+
+
+def use_cache(word: str) -> None:
+    """Let this command, and every process that it starts, use the cache that was given; none is no change."""
+    if word:
+        os.environ["LOOSELEAF_CACHE"] = word
 
 
 def print_version(wanted: bool) -> None:

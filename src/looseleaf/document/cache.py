@@ -13,14 +13,15 @@ import zlib
 from collections import OrderedDict
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
 from .cache_folder import CacheFolder
 from .locks import Locks
+from .remote import RemoteFolder, is_url
 
-__all__ = ["Cache", "default_root", "write_atomically"]
+__all__ = ["Cache", "CachePlace", "cache_place", "default_cache", "default_root", "write_atomically"]
 
 MEMORY_BYTES = 64 << 20
 """Bound of the cache that is kept in memory where no folder can be written."""
@@ -41,11 +42,51 @@ T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
 
+class CachePlace(NamedTuple):
+    """Where a cache is.
+
+    Attributes:
+        root: folder on this machine, or `None` where there is none.
+        remote: address of a cache that other machines share, behind the folder; empty without one.
+    """
+
+    root: Path | None
+    remote: str = ""
+
+    @property
+    def word(self) -> str:
+        """What `cache_place` makes the same place from, on this machine or on another one."""
+        return self.remote or str(self.root or "")
+
+
+def cache_place(word: str = "") -> CachePlace:
+    """The place of that word.
+
+    Args:
+        word: a folder; an address like `s3://bucket/folder`, whose folder on this machine is `$LOOSELEAF_CACHE_LOCAL`
+            or the default one; by default what `$LOOSELEAF_CACHE` says.
+    """
+    word = word or os.environ.get("LOOSELEAF_CACHE", "")
+    if is_url(word):
+        local = os.environ.get("LOOSELEAF_CACHE_LOCAL")
+        return CachePlace(Path(local) if local else _platform_root(), word)
+    return CachePlace(Path(word) if word else _platform_root())
+
+
 def default_root() -> Path | None:
-    """`$LOOSELEAF_CACHE`, or `looseleaf` in the platform's folder for caches, or `None` without a home."""
-    named = os.environ.get("LOOSELEAF_CACHE")
-    if named:
-        return Path(named)
+    """`$LOOSELEAF_CACHE`, or `looseleaf` in the platform's folder for caches, or `None` without a home.
+
+    Where `$LOOSELEAF_CACHE` is an address, the folder on this machine that lies before it.
+    """
+    return cache_place().root
+
+
+def default_cache() -> Cache:
+    """The cache in the default place."""
+    return Cache.at(cache_place())
+
+
+def _platform_root() -> Path | None:
     try:
         return _user_caches() / "looseleaf"
     except RuntimeError:  # no home directory
@@ -69,12 +110,21 @@ class Cache:
     half of it; one that is torn or damaged all the same is a miss. A folder that cannot be written costs one
     logged warning, and values are kept in memory instead, the oldest dropped first.
 
+    With a remote cache behind it, what the folder does not hold is looked for there and kept in the folder, and what is
+    put goes to both.
+
+    Args:
+        root: the folder, or `None` where there is none.
+        remote: address of a cache that other machines share (`RemoteFolder`).
+
     Attributes:
         root: the folder, or `None` where there is none.
+        remote: what lies behind it, or `None`.
     """
 
-    def __init__(self, root: Path | None) -> None:
+    def __init__(self, root: Path | None, remote: str = "") -> None:
         self.root = root
+        self.remote = RemoteFolder(remote) if remote else None
         self._writable = root is not None
         self._unchecked: int | None = None
         self._memory: OrderedDict[str, bytes] = OrderedDict()
@@ -83,18 +133,40 @@ class Cache:
         if root is None:
             _log.warning("There is no home directory for the cache; set LOOSELEAF_CACHE to a folder.")
 
+    @classmethod
+    def at(cls, place: CachePlace) -> Cache:
+        """The cache in a place."""
+        return cls(place.root, place.remote)
+
+    @property
+    def place(self) -> CachePlace:
+        """Where it is."""
+        return CachePlace(self.root, self.remote.url if self.remote else "")
+
     def get(self, key: str) -> bytes | None:
         """The value, or `None`."""
         with self._lock:
             held = self._memory.get(key)
-        if held is not None or self.root is None:
+        if held is not None:
             return held
+        value = self._from_folder(key)
+        return self._from_remote(key) if value is None and self.remote is not None else value
+
+    def _from_folder(self, key: str) -> bytes | None:
+        if self.root is None:
+            return None
         try:
-            stored = _read(self.root / key)
+            return _checked(_read(self.root / key))
         except OSError:
             return None
-        value = stored[_CHECKSUM_BYTES:]
-        return value if stored[:_CHECKSUM_BYTES] == _checksum(value) else None
+
+    def _from_remote(self, key: str) -> bytes | None:
+        """The value of the remote cache, from now on in the folder too."""
+        stored = self.remote.get(key) if self.remote is not None else None
+        value = None if stored is None else _checked(stored)
+        if value is not None:
+            self._put_here(key, value)
+        return value
 
     def decoded(self, key: str, kind: type[T]) -> T | None:
         """The value as MessagePack of this type, or `None` where there is none of this shape."""
@@ -105,7 +177,12 @@ class Cache:
             return None
 
     def put(self, key: str, value: bytes) -> None:
-        """Keep a value."""
+        """Keep a value, here and in the remote cache if there is one."""
+        self._put_here(key, value)
+        if self.remote is not None:
+            self.remote.put(key, _checksum(value) + value)
+
+    def _put_here(self, key: str, value: bytes) -> None:
         if self._writable and self.root is not None:
             try:
                 write_atomically(self.root / key, _checksum(value) + value)
@@ -137,6 +214,8 @@ class Cache:
         """In a forked child: a thread of the parent may have held the lock."""
         self._lock = threading.Lock()
         self._locks = Locks(self.root and self.root / "locks")
+        if self.remote is not None:
+            self.remote.after_fork()
 
     def _check_size(self, root: Path, written: int) -> None:
         """Every so many bytes, and once a day, see whether the folder has outgrown its limit."""
@@ -161,6 +240,12 @@ class Cache:
 
 def _checksum(value: bytes) -> bytes:
     return zlib.crc32(value).to_bytes(_CHECKSUM_BYTES, "big")
+
+
+def _checked(stored: bytes) -> bytes | None:
+    """The value behind its checksum, or `None` where it is torn or damaged."""
+    value = stored[_CHECKSUM_BYTES:]
+    return value if stored[:_CHECKSUM_BYTES] == _checksum(value) else None
 
 
 def _read(path: Path) -> bytes:

@@ -16,7 +16,7 @@ from typing import Self
 import msgspec
 
 from ..errors import DocumentError
-from .cache import Cache, default_root, write_atomically
+from .cache import Cache, CachePlace, cache_place, write_atomically
 from .facts import JPEG_QUALITY, DocumentFacts, PageFacts, PageImage, RenderSettings
 from .hyphens import join_divided
 from .limits import Limits
@@ -54,7 +54,8 @@ class PageStore:
     `close()`, with the process, or with a request that breaks it.
 
     Args:
-        root: cache folder; default `$LOOSELEAF_CACHE`, or `looseleaf` in the platform's folder for caches.
+        root: cache folder, or a place that may have a remote cache behind its folder (`cache_place`); default
+            `$LOOSELEAF_CACHE`, or `looseleaf` in the platform's folder for caches.
         limits: what one page may cost.
         workers: most worker processes; default `default_workers()`.
         ocr: whether documents are read by OCR where they have no text layer, if `Document.open` is not told.
@@ -70,7 +71,7 @@ class PageStore:
 
     def __init__(
         self,
-        root: Path | None = None,
+        root: Path | CachePlace | None = None,
         *,
         limits: Limits | None = None,
         workers: int | None = None,
@@ -82,7 +83,8 @@ class PageStore:
         self.documents_opened = 0
         self.pages_extracted = 0
         self.pages_rendered = 0
-        self._cache = Cache(root or default_root())
+        place = CachePlace(root) if isinstance(root, Path) else root
+        self._cache = Cache.at(place or cache_place())
         self._counting = threading.Lock()
         workers = workers or default_workers()
         self._pages = WorkerPool("looseleaf.document.worker", self.limits, workers)
@@ -93,6 +95,11 @@ class PageStore:
     def root(self) -> Path | None:
         """The cache folder, or `None` where there is none."""
         return self._cache.root
+
+    @property
+    def place(self) -> CachePlace:
+        """The cache folder, and the remote cache behind it if there is one."""
+        return self._cache.place
 
     @property
     def pages_recognized(self) -> int:

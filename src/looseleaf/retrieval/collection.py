@@ -14,7 +14,7 @@ from looseleaf.document import Document, PageImage, PageStore
 from looseleaf.document.office import OFFICE_SUFFIXES
 from looseleaf.errors import DocumentError
 
-__all__ = ["AnyDocument", "Collection", "Place"]
+__all__ = ["AnyDocument", "Collection", "Place", "document_files"]
 
 DOCUMENT_SUFFIXES = OFFICE_SUFFIXES | {".pdf"}
 """A folder that holds such a file, at any depth, is a folder of documents; any other is one of page images."""
@@ -89,7 +89,7 @@ class Collection:
             DocumentError: there is no document, or none can be opened.
         """
         documents, problems = [], []
-        for file in sorted(_documents(path), key=lambda file: _natural(str(file.relative_to(path)))):
+        for file in _in_order(path):
             try:
                 name = str(file.relative_to(path))
                 documents.append(Document.open(file, store=store, doc_id=name, ocr=ocr, progress=progress))
@@ -170,6 +170,24 @@ class Collection:
 
 AnyDocument = Document | Collection
 """What can be searched and read."""
+
+
+def document_files(path: Path) -> list[Path]:
+    """The documents of a folder and the folders in it, in natural order of their names.
+
+    Raises:
+        DocumentError: there is none.
+    """
+    if not path.is_dir():
+        raise DocumentError(f"There is no folder {path}; check the path.")
+    files = _in_order(path)
+    if not files:
+        raise DocumentError(f"The folder {path} holds no PDF; check the path.")
+    return files
+
+
+def _in_order(path: Path) -> list[Path]:
+    return sorted(_documents(path), key=lambda file: _natural(str(file.relative_to(path))))
 
 
 def _documents(path: Path) -> list[Path]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
@@ -11,6 +10,7 @@ import msgspec
 from looseleaf.agent import run_agent
 from looseleaf.benchmarks import QuestionSet
 from looseleaf.document import PageStore
+from looseleaf.document.cache import cache_place
 from looseleaf.environment import Environment
 from looseleaf.errors import DocumentError, FaultError
 from looseleaf.models.chat.policy import ChatPolicy
@@ -89,15 +89,14 @@ class AnswerStage:
         given = msgspec.json.decode(context, type=_Context)
         enter(given.here)
         config = given.config
-        store = PageStore(Path(given.cache) if given.cache else None, workers=1)
+        store = PageStore(cache_place(given.cache), workers=1)
         question_set = load_data(config.data)
         library = Library(question_set, config.retriever_in_force, store, ocr=config.ocr)
         return cls(config, given.run_id, make_policy(config.policy), library, question_set, store)
 
     def context(self) -> bytes:
         """All that another process makes the same stage from."""
-        cache = "" if self._store.root is None else str(self._store.root)
-        return msgspec.json.encode(_Context(self._config, self._run_id, cache, here()))
+        return msgspec.json.encode(_Context(self._config, self._run_id, self._store.place.word, here()))
 
     async def one(self, item: Job) -> Trajectory:
         """The trajectory of one job; a fault ends it and is recorded."""

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import msgspec
 
 from looseleaf.document import Document, PageStore
+from looseleaf.document.cache import cache_place
 from looseleaf.errors import DocumentError, FaultError
 from looseleaf.models.retrievers import retriever_maker
 from looseleaf.runner.executor import Executor
@@ -74,13 +75,12 @@ class IndexStage:
         """The same stage in another process, which reads pages with one worker of its own."""
         given = msgspec.json.decode(context, type=_Context)
         enter(given.here)
-        store = PageStore(Path(given.cache) if given.cache else None, workers=1)
+        store = PageStore(cache_place(given.cache), workers=1)
         return cls(given.retriever, store, ocr=given.ocr)
 
     def context(self) -> bytes:
         """All that another process makes the same stage from."""
-        cache = "" if self._store.root is None else str(self._store.root)
-        return msgspec.json.encode(_Context(self._spec, self._ocr, cache, here()))
+        return msgspec.json.encode(_Context(self._spec, self._ocr, self._store.place.word, here()))
 
     async def one(self, item: IndexJob) -> Indexed:
         """Index one document; what it holds already is not encoded again."""

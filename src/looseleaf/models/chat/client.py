@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from looseleaf.document.cache import Cache, default_root
+from looseleaf.document.cache import default_cache, default_root
 from looseleaf.errors import ContextOverflowError, ProviderError
 from looseleaf.models.chat.backoff import MAX_ASKED, wait_seconds
 from looseleaf.models.chat.faults import Fault, FaultKind, error_words, fault_of_status, sentence
@@ -98,8 +98,7 @@ class ChatClient:
         self._identity = identity or server.base_url
         self._rng = rng or random.Random()  # noqa: S311
         self._limiter = Limiter(options.max_in_flight, options.max_tokens_in_flight)
-        root = default_root() if options.cache else None
-        self._cache = Cache(root) if root is not None else None
+        self._cache = default_cache() if options.cache and default_root() is not None else None
         self._failed_in_a_row = 0
 
     async def complete(

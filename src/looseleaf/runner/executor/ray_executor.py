@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import msgspec
 
 from looseleaf import __version__
-from looseleaf.document.cache import default_root
+from looseleaf.document.cache import cache_place
 from looseleaf.errors import ConfigError
 from looseleaf.runner.executor.counting import added
 from looseleaf.runner.executor.kinds import kind_named
@@ -55,7 +54,7 @@ class RayExecutor:
             ConfigError: a setting does not work on the node.
         """
         request = Request(
-            __version__, _cache_word(), _own_modules(), stage.kind, stage.context(), encoded(items)
+            __version__, cache_place().word, _own_modules(), stage.kind, stage.context(), encoded(items)
         )
         try:
             answer = await self._task.remote(msgspec.msgpack.encode(request))
@@ -77,8 +76,3 @@ class RayExecutor:
 def _own_modules() -> list[str]:
     """Where `python:module:factory` is looked for, besides what is installed on the nodes."""
     return [folder for folder in sys.path if folder and not folder.startswith((sys.prefix, sys.base_prefix))]
-
-
-def _cache_word() -> str:
-    """The cache that workers use too: it must be a folder that all nodes share, or a remote one."""
-    return os.environ.get("LOOSELEAF_CACHE") or str(default_root() or "")

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from looseleaf.document import PageStore
+from looseleaf.document.cache import cache_place
 from looseleaf.runner.executor.ray_worker import use_cache
 from looseleaf.runner.executor.wire import enter, here
 from looseleaf.runner.preparing import PageBatch, PagePreparer, PagesHow, Prepared
@@ -41,7 +42,7 @@ def prepare_on_ray(files: Iterable[Path], store: PageStore, how: PagesHow) -> It
     import ray.data
 
     _be_quiet(ray.data)
-    where = msgspec.json.encode(_Where(how, "" if store.root is None else str(store.root), here()))
+    where = msgspec.json.encode(_Where(how, store.place.word, here()))
     paths = [{"path": str(file)} for file in files]
     work = (
         ray.data.from_items(paths, override_num_blocks=max(1, len(paths)))
@@ -86,4 +87,4 @@ def _preparer(where: bytes) -> PagePreparer:
     given = msgspec.json.decode(where, type=_Where)
     enter(given.here)
     use_cache(given.cache)
-    return PagePreparer(PageStore(Path(given.cache) if given.cache else None, workers=1), given.how)
+    return PagePreparer(PageStore(cache_place(given.cache), workers=1), given.how)
