@@ -207,12 +207,12 @@ def test_authors_with_marks_on_several_lines() -> None:
 
 def test_items_may_stand_behind_a_text_and_carry_remarks() -> None:
     text = (
-        "Contents of the box\nCheck that nothing is missing before you throw the box away.\n"
+        "Contents of the parcel\nCheck that no item is missing before you throw the parcel away.\n"
         "Copper lid (1)\nFelt ring (40 mm (1.6 in.)) (2)\nIron base (1)\n"
-        "Write to the maker if something is missing from the box."
+        "Write to the maker if something is missing from the parcel."
     )
-    assert ask("What are the contents of the box?", text) == "['Copper lid', 'Felt ring', 'Iron base']"
-    assert ask("How many items are included in the box?", text) == "3"
+    assert ask("What are the contents of the parcel?", text) == "['Copper lid', 'Felt ring', 'Iron base']"
+    assert ask("How many items are included in the parcel?", text) == "3"
 
 
 @pytest.mark.parametrize(

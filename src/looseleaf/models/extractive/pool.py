@@ -33,6 +33,8 @@ NO_FOCUS: Final = 0.65
 NO_ENTITY: Final = 0.65
 IMPLIED: Final = 0.85
 """Factor for evidence that leaves a name or year of the question unsaid."""
+LEAST_LEFT: Final = 0.9
+"""Weight of the rest of a question below which nothing of it may be left out: one word."""
 ENTITY: Final = 1.2
 """Weight from which on a name is one that evidence has to be about."""
 CAPTIONED: Final = frozenset(["figure", "table", "chart", "exhibit"])
@@ -211,7 +213,7 @@ class Pool:
         """Share of the question's weight in some evidence, what it need not repeat left out of the question."""
         here = set(stems)
         unsaid = sum(self.weights.get(root, 0.0) for root in implied - self.roots(here))
-        if not unsaid or self.total - unsaid < 1.0:
+        if not unsaid or self.total - unsaid < LEAST_LEFT:
             return self.coverage(here, context)
         return min(IMPLIED * self.coverage(here, context) * self.total / (self.total - unsaid), 1.0)
 
