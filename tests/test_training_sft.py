@@ -5,6 +5,9 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import json
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +17,7 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("trl")
 
+import tomli_w
 import torch
 
 from conftest import OwnSet
@@ -275,6 +279,39 @@ def test_a_training_that_was_stopped_goes_on_as_if_it_had_not_been(
     again = run_sft(config, store=store)
     assert [step for step, _ in again.losses] == [1, 2, 3, 4]
     assert [loss for _, loss in again.losses] == pytest.approx([loss for _, loss in whole.losses], abs=1e-6)
+
+
+@pytest.mark.slow
+def test_a_training_that_was_killed_goes_on_as_if_it_had_not_been(
+    taught: TrainConfig, store: PageStore, tmp_path: Path
+) -> None:
+    """SIGKILL at the worst moment, while a checkpoint is being written: the one before it is gone on from."""
+    whole = run_sft(_with(taught, steps=6, output=str(tmp_path / "whole")), store=store)
+    config = _with(taught, steps=6, save_every=1, output=str(tmp_path / "killed"))
+    file = tmp_path / "killed.toml"
+    file.write_text(
+        tomli_w.dumps(json.loads(json.dumps(config.as_tables(), default=str), object_hook=_without_none))
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-m", "looseleaf", "train", str(file)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    half_written = tmp_path / "killed" / "checkpoint-3"
+    deadline = time.monotonic() + 120
+    while not half_written.is_dir() and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.001)
+    process.kill()
+    process.communicate()
+    assert half_written.is_dir()
+    (half_written / "trainer_state.json").unlink(missing_ok=True)  # the last file of a checkpoint
+    assert checkpoints(tmp_path / "killed")[-1].name == "checkpoint-2"
+    again = run_sft(config, store=store)
+    assert [loss for _, loss in again.losses] == pytest.approx([loss for _, loss in whole.losses], abs=1e-6)
+
+
+def _without_none(table: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in table.items() if value is not None}
 
 
 def test_adapters_are_trained_alone_and_merged_at_the_end(taught: TrainConfig, store: PageStore) -> None:
