@@ -43,6 +43,8 @@ _AND_PART: Final = re.compile(
 """Two questions that "and" joins ("which site is the oldest, and how many beds does it have")."""
 _THING: Final = r"[\w’'./%-]+(?: [A-Z][\w’'-]*)*"
 _IN_TURN: Final = re.compile(rf"(?P<series>{_THING}(?:, {_THING})*,? and {_THING})")
+MOST_TURNS: Final = 10
+"""Most things that are asked about one by one."""
 _TURNS: Final = re.compile(r",? and |, ")
 _RESPECTIVE: Final = re.compile(r",? respectively\b", re.IGNORECASE)
 _NOUNS: Final = re.compile(
@@ -147,7 +149,7 @@ def _in_turn(text: str) -> list[str]:
     for match in _IN_TURN.finditer(bare):
         items = _TURNS.split(match["series"])
         marked = all(any(c.isdigit() or c.isupper() for c in item) for item in items)
-        if respective or (len(items) > 2 and marked):
+        if len(items) <= MOST_TURNS and (respective or (len(items) > 2 and marked)):
             return [bare[: match.start()] + item + bare[match.end() :] for item in items]
     return []
 
