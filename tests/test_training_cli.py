@@ -14,10 +14,6 @@ from conftest import Cli, OwnSet
 from looseleaf.runstore import Run
 from tiny_training import PIXELS
 
-pytestmark = pytest.mark.filterwarnings(
-    "ignore:.*gradient_checkpointing.* is deprecated:FutureWarning"  # TRL asks transformers by the old name
-)
-
 
 class Setup(NamedTuple):
     """A configuration file and the folders that it names."""

@@ -40,10 +40,6 @@ from looseleaf.training.trajectories import SftData, read_trajectories
 from looseleaf.training.weights import load_checkpoint
 from tiny_training import configured, tables, teacher_run, tiny_model
 
-pytestmark = pytest.mark.filterwarnings(
-    "ignore:.*gradient_checkpointing.* is deprecated:FutureWarning"  # peft asks transformers by the old name
-)
-
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -120,14 +123,24 @@ def _with_adapters(model: Any, lora: LoraTable, freeze_vision: bool) -> Any:
         exclude_modules=r".*\.?visual\..*" if freeze_vision else None,
         task_type="CAUSAL_LM",
     )
-    return peft.get_peft_model(model, config)
+    with _without_old_names():
+        return peft.get_peft_model(model, config)
 
 
 def _merged(folder: str | Path, dtype: str) -> Any:
     peft = _peft()
     config = peft.PeftConfig.from_pretrained(folder)
     base = load_checkpoint(config.base_model_name_or_path, dtype)
-    return peft.PeftModel.from_pretrained(base, folder).merge_and_unload()
+    with _without_old_names():
+        return peft.PeftModel.from_pretrained(base, folder).merge_and_unload()
+
+
+@contextlib.contextmanager
+def _without_old_names() -> Iterator[None]:
+    """peft 0.21 asks transformers 5.14 and later by a name that is going, which is no concern of who trains."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="`is_gradient_checkpointing`", category=FutureWarning)
+        yield
 
 
 def _peft() -> Any:
