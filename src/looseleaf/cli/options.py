@@ -157,8 +157,8 @@ CacheOption = Annotated[
     typer.Option(
         "--cache",
         metavar="FOLDER|URL",
-        help="Cache of pages and replies, in place of $LOOSELEAF_CACHE: a folder, or an address like s3://bucket/folder "
-        "that machines share.",
+        help="Cache of pages and replies, in place of $LOOSELEAF_CACHE: a folder, or an address that machines share, "
+        "like s3://bucket/folder.",
         show_default=False,
         rich_help_panel="Scale",
     ),
