@@ -18,14 +18,17 @@ from looseleaf import Action, Environment, Trajectory
 from looseleaf.errors import ConfigError, DocumentError, ProviderError
 from looseleaf.reward import check_records
 from looseleaf.runstore import Ledger, Run
+from looseleaf.training.config_file import freeze_config
 from looseleaf.training.faults import ToolFaultError, TrainingError
 from looseleaf.training.grpo import ROLLOUTS, task_source
 from looseleaf.training.questions import training_set
 from looseleaf.training.rollout import Rollout
 from looseleaf.training.rollout_rewards import RolloutScorer, reward_records
 from looseleaf.training.shim import TokenBudget, shim_class
+from looseleaf.training.telemetry import StepLog
 from looseleaf.training.verl.player import Player, ServerFaultError
 from looseleaf.training.verl.session import Session, open_session
+from looseleaf.training.verl.steps import main, write_steps
 from parity_world import SCRIPT, assert_same, expected, make_world
 from verl_world import (
     COMPLETION,
@@ -352,3 +355,70 @@ def test_only_one_configuration_can_be_trained_on(world: VerlWorld) -> None:
     row: dict[str, Any] = rows[1]
     assert (row["question_id"], row["visit"], row["agent_name"]) == ("mini:0", 1, "looseleaf")
     assert "12" not in msgspec.json.encode({key: row[key] for key in ("raw_prompt", "reward_model")}).decode()
+
+
+# -- the numbers of each step ----------------------------------------------------------------------------------
+
+
+def test_numbers_of_each_step_are_those_that_the_built_in_engine_logs(world: VerlWorld) -> None:
+    conversation = world.conversation
+    scripts = [
+        script_replies(conversation),
+        script_replies(conversation, [*SCRIPT[:-1], Action.answer("9 stations")]),
+        script_replies(conversation, [Action.answer("12")]),
+        script_replies(conversation, [Action.answer("I do not know.")]),
+    ]
+    outputs = [
+        play(
+            world,
+            ScriptServer(script),
+            row={**ROW, "session_id": number, "global_steps": step, "visit": step},
+        )
+        for step in (1, 2)
+        for number, script in enumerate(scripts)
+    ]
+    freeze_config(world.config, Path(world.config.train.output))
+    assert main([world.config.train.output]) == 0
+    first, second = StepLog(Path(world.config.train.output) / "steps.jsonl", after=2).read()
+    assert (first["step"], second["step"]) == (1, 2)
+    assert {name: value for name, value in first.items() if name != "step"} == {
+        name: value for name, value in second.items() if name != "step"
+    }
+    wanted = {
+        "rollouts": 4.0,
+        "rollouts/unscored": 0.0,
+        "groups": 1.0,
+        "s_ans": 0.5,
+        "p_mmc": 0.5,
+        "turns": 5.0,
+    }
+    assert {name: first[name] for name in wanted} == wanted
+    assert [first[f"cells/{name}"] for name in ("00", "01", "10", "11")] == [0.25] * 4
+    assert first["rewards_mean"] == pytest.approx((2 - 0.1 + 0 - 1) / 4)
+    ours = outputs[:4]
+    assert first["tokens/opening"] == sum(len(output["prompt_ids"]) for output in ours)
+    assert first["tokens/generated"] == sum(sum(output["response_mask"]) for output in ours)
+    assert first["tokens/observed"] == sum(
+        len(output["response_mask"]) - sum(output["response_mask"]) for output in ours
+    )
+    assert first["images"] == sum(len(output["multi_modal_data"].get("images", [])) for output in ours)
+
+
+def test_unscored_rollouts_are_counted_with_their_reason(
+    world: VerlWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def out(*_: Any, **__: Any) -> Any:
+        raise ProviderError("the reader is down")
+
+    play(world, ScriptServer(script_replies(world.conversation)))
+    monkeypatch.setattr(session_of(world)._scorer._reader, "read", out)
+    play(world, ScriptServer(script_replies(world.conversation)), row={**ROW, "session_id": 2})
+    freeze_config(world.config, Path(world.config.train.output))
+    assert write_steps(Path(world.config.train.output)) == 1
+    (found,) = StepLog(Path(world.config.train.output) / "steps.jsonl", after=99).read()
+    assert (found["rollouts"], found["rollouts/unscored"], found["unscored/reader_fault"]) == (2.0, 1.0, 1.0)
+
+
+def test_a_folder_without_a_training_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([str(tmp_path)]) == 2
+    assert "cannot be read" in capsys.readouterr().err
