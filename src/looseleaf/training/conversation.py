@@ -29,7 +29,7 @@ from looseleaf.models.chat.message import ImagePart, Message, TextPart
 from looseleaf.models.chat.options import ChatOptions
 from looseleaf.models.chat.parsing import parse_turn
 from looseleaf.models.chat.reply import Reply
-from looseleaf.models.prompts import ActionFormat, default_format
+from looseleaf.models.prompts import ActionFormat, default_format, render_system
 from looseleaf.protocol import Protocol
 from looseleaf.roles import PolicyTurn, PolicyView, Usage
 
@@ -168,6 +168,12 @@ class Conversation:
         """Tokens of a reply, with the end of turn."""
         ids = self.tokenizer(self._plain(text), add_special_tokens=False)["input_ids"]
         return (*ids, self.end_of_turn)
+
+    def system_text(self) -> str:
+        """The system message with its tools, as the template renders it, without the marks around it."""
+        system = {"role": "system", "content": render_system(self.protocol, self.actions, self.options.prompt)}
+        whole = self._rendered([system], tools=self.tools)
+        return whole.partition("\n")[2].rpartition(str(self.tokenizer.eos_token))[0]
 
     def said(self, message: dict[str, Any]) -> str:
         """An assistant's message in the template's words."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import weakref
+import zlib
+from array import array
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -109,7 +111,8 @@ class LocalPolicy:
 
     async def _reply(self, held: _Held, turn: int) -> list[int]:
         sample = current_sample()
-        noise = (sample.seed or 0, sample.number, turn)
+        said = zlib.crc32(array("q", held.ids).tobytes())  # or every question would get the same noise
+        noise = (sample.seed or 0, sample.number, turn, said)
         reply = asyncio.get_running_loop().create_future()
         self._waiting.append(_Asked(Prompt(tuple(held.ids), tuple(held.images), noise), reply))
         if self._gathering is None or self._gathering.done():

@@ -42,6 +42,8 @@ CALLS = (
     "}}</tool_call>",
 )
 """What surrounds the arguments of a call, one token each, so that a turn is a handful of tokens."""
+ROLES = tuple(f"{role}\n" for role in ("system", "user", "assistant", "tool"))
+"""How the template opens a message after `<|im_start|>`."""
 
 CHAT_TEMPLATE = """\
 {%- macro said(content) -%}
@@ -116,6 +118,9 @@ class TinySize(msgspec.Struct, frozen=True, kw_only=True):
 
 HEADS = 4
 ROPE_THETA = 10_000.0
+INITIAL_SPREAD = 0.08
+"""Standard deviation of initial weights. The 0.02 of large models is for widths of thousands; at a width of 64 it leaves
+so little signal that after 300 steps such a model read no digit (held out: 1 %), and with this 97 %."""
 CONTEXT = 16_384
 """Positions of the language model: more than any rollout of the tests has."""
 LEARNT_POSITIONS = 256
@@ -166,7 +171,7 @@ def _tokenizer(vocabulary: int, texts: Sequence[str], phrases: Sequence[str]) ->
     )
     bpe.train_from_iterator([*_shipped_texts(), *texts], trainer)
     bpe.add_special_tokens([AddedToken(token, special=True, normalized=False) for token in SPECIAL])
-    bpe.add_tokens([AddedToken(text, special=False, normalized=False) for text in (*TAGS, *CALLS, *phrases)])
+    bpe.add_tokens([AddedToken(text, special=False, normalized=False) for text in (*TAGS, *CALLS, *ROLES, *phrases)])
     tokenizer = PreTrainedTokenizerFast(
         tokenizer_object=bpe,
         eos_token=END_OF_TURN,
@@ -231,6 +236,7 @@ def _text_config(size: TinySize, entries: int, padding: int, end: int) -> dict[s
         "num_key_value_heads": HEADS // 2,
         "head_dim": head,
         "max_position_embeddings": CONTEXT,
+        "initializer_range": INITIAL_SPREAD,
         "tie_word_embeddings": True,
         "pad_token_id": padding,
         "eos_token_id": end,
@@ -251,6 +257,7 @@ def _vision_config(size: TinySize) -> dict[str, Any]:
         "num_heads": HEADS,
         "out_hidden_size": size.width,
         "patch_size": size.patch,
+        "initializer_range": INITIAL_SPREAD,
         "deepstack_visual_indexes": [0],
         "num_position_embeddings": LEARNT_POSITIONS,
     }

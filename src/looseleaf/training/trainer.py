@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal, NamedTuple
@@ -97,7 +98,9 @@ class LooseleafTrainer(GRPOTrainer):  # type: ignore[misc, unused-ignore]  # unt
 
     def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
         self._seed_noise()
-        output: dict[str, Any] = super()._generate_and_score_completions(inputs)
+        with warnings.catch_warnings():  # trl 1.16 asks transformers 5.14 by a name that is going
+            warnings.filterwarnings("ignore", message="`is_gradient_checkpointing`", category=FutureWarning)
+            output: dict[str, Any] = super()._generate_and_score_completions(inputs)
         if any(rollout.images for rollout in self.rollouts) and "pixel_values" not in output:
             raise TrainingError(
                 "The page images were dropped because their number does not match the image tokens; "
