@@ -117,7 +117,8 @@ def _tokens(trajectories: Iterable[Trajectory]) -> TokenCounts:
             opening += usages[0].prompt_tokens
             generated += before + usages[-1].completion_tokens
             observed += usages[-1].prompt_tokens - usages[0].prompt_tokens - before
-        images += sum(map(len, (step.observation.shown for step in trajectory.steps if step.observation)))
+        shown: list[int] = [len(step.observation.shown) for step in trajectory.steps if step.observation]
+        images += sum(shown)
     return TokenCounts(opening, generated, observed, images)
 
 
