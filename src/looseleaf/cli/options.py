@@ -156,7 +156,7 @@ CacheOption = Annotated[
     str,
     typer.Option(
         "--cache",
-        metavar="FOLDER|URL",
+        metavar="PLACE",
         help="Cache of pages and replies, in place of $LOOSELEAF_CACHE: a folder, or an address that machines share, "
         "like s3://bucket/folder.",
         show_default=False,

@@ -52,7 +52,9 @@ def reindex(
         int | None,
         typer.Option("--max-pixels", min=1, help="Cap of a page image, as the protocol of the run has it."),
     ] = None,
-    concurrency: o.ConcurrencyOption = 8,
+    concurrency: Annotated[
+        int, typer.Option("--concurrency", min=1, help="With --docs: documents that are indexed at once.")
+    ] = 8,
     executor: o.ExecutorOption = "local",
     ray_address: o.RayAddressOption = "",
     cache: o.CacheOption = "",
