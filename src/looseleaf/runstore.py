@@ -415,16 +415,21 @@ class Run:
         ):
             yield _of_this_version(record, self.path)
 
+    def read_all_trajectories(self) -> Iterator[Trajectory]:
+        """Every record as it stands, also those that a later one of the same trajectory supersedes.
+
+        Raises:
+            RunError: a record cannot be read, or a later version of looseleaf wrote it.
+        """
+        return (_of_this_version(record, self.path) for record in self.trajectory_ledger.read())
+
     def trajectories(self) -> dict[str, Trajectory]:
         """The last record of each trajectory, by trajectory id.
 
         Raises:
             RunError: a record cannot be read, or a later version of looseleaf wrote it.
         """
-        return {
-            record.trajectory_id: _of_this_version(record, self.path)
-            for record in self.trajectory_ledger.read()
-        }
+        return {record.trajectory_id: record for record in self.read_all_trajectories()}
 
     def readings(self, ledger_id: str) -> Ledger[ReadingRow]:
         """Ledger of a reader's answers."""

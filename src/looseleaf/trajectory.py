@@ -147,6 +147,11 @@ class Trajectory(msgspec.Struct, frozen=True, kw_only=True):
         return _unique(returned.page for step in self.steps for returned in step.observation.returned)
 
     @property
+    def finding_count(self) -> int:
+        """Findings in the terminal memory."""
+        return len(self.memory)
+
+    @property
     def turns(self) -> int:
         """Generations of the policy."""
         return sum(1 for step in self.steps if step.turn > 0)

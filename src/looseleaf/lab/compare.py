@@ -8,8 +8,9 @@ import msgspec
 import numpy as np
 
 from looseleaf.errors import RunError
-from looseleaf.lab.compare_metrics import CORRECT, MEMORY_CORRECT, compare_metric, document_weights
-from looseleaf.lab.compare_pairs import PairedQuestion, Pairing, pair_questions
+from looseleaf.lab.compare_bootstrap import resampled_ratios
+from looseleaf.lab.compare_metrics import CORRECT, MEMORY_CORRECT, compare_metric
+from looseleaf.lab.compare_pairs import PairedQuestion, Pairing, pair_questions, paired_sums
 from looseleaf.lab.compare_record import Comparison, MetricComparison, Side, SliceTable
 from looseleaf.lab.compare_settings import (
     SettingDifference,
@@ -21,7 +22,7 @@ from looseleaf.lab.drift import drift_warning
 from looseleaf.lab.ledgers import chosen_ledgers
 from looseleaf.metrics import METRICS, Metric, Ratio, Row
 from looseleaf.metrics.sources import source_category, source_names
-from looseleaf.metrics.stored import stored_rows
+from looseleaf.metrics.stored import StoredRun
 from looseleaf.runstore import Run
 from looseleaf.statistics import (
     MIN_CLUSTERS,
@@ -78,10 +79,8 @@ def compare_runs(
     Raises:
         RunError: a run is not scored, the two share no question, or they differ under `strict`.
     """
-    a, b = (
-        _Opened(run, score_ids[side], reading_ids[side], threshold)
-        for side, run in enumerate((first, second))
-    )
+    a = _Opened(first, score_ids[0], reading_ids[0], threshold)
+    b = _Opened(second, score_ids[1], reading_ids[1], threshold, like=a)
     pairing = pair_questions(a.rows, b.rows)
     if not pairing.pairs:
         raise RunError(
@@ -109,10 +108,18 @@ def compare_runs(
 class _Opened:
     """One run with its rows under the chosen scorer and reader."""
 
-    def __init__(self, run: Run, score_id: str | None, reading_id: str | None, threshold: str) -> None:
+    def __init__(
+        self,
+        run: Run,
+        score_id: str | None,
+        reading_id: str | None,
+        threshold: str,
+        like: _Opened | None = None,
+    ) -> None:
         self._run = run
         self._score_id, self._reading_id = chosen_ledgers(run, score_id, reading_id)
-        self.rows = stored_rows(run, self._score_id, self._reading_id, threshold=threshold)
+        self._stored: StoredRun = StoredRun(run, slim=True, like=None if like is None else like._stored)
+        self.rows = self._stored.rows(self._score_id, self._reading_id, threshold=threshold)
 
     def drift_warning(self) -> list[str]:
         """What must be said about the extractor or judge of its scores."""
@@ -120,15 +127,14 @@ class _Opened:
 
     def side(self, rows: Sequence[tuple[Row, ...]]) -> Side:
         """The run as one side of the comparison, over the questions that are compared."""
-        flat = [row for group in rows for row in group]
-        trajectories = {row.trajectory.trajectory_id: row.trajectory for row in flat if row.trajectory}
+        oracles = [row.trajectory.oracle for group in rows for row in group if row.trajectory]
         questions = [group[0].question for group in rows]
         return Side(
             name=self._run.path.resolve().name,
             policy=_policy(self._run.config),
             score_id=self._score_id,
             reading_id=self._reading_id,
-            settings=settings_of(self._run, self._score_id, self._reading_id, questions, trajectories),
+            settings=settings_of(self._run, self._score_id, self._reading_id, questions, oracles),
             seeds=_seeds(rows),
         )
 
@@ -178,27 +184,32 @@ def _counts(pairing: Pairing) -> dict[str, int]:
 
 
 def _metrics(pairs: Sequence[PairedQuestion]) -> list[MetricComparison]:
-    weights = document_weights(pairs)
-    lines = [compare_metric(pairs, metric, weights) for metric in COMPARED]
+    sums = [paired_sums(pairs, metric) for metric in COMPARED]
+    resampled = resampled_ratios(pairs, sums)
+    lines = [
+        compare_metric(pairs, metric, ratios=ratios, sums=each)
+        for metric, each, ratios in zip(COMPARED, sums, resampled, strict=True)
+    ]
     adjusted = holm({line.name: line.p_value for line in lines if line.name in FAMILY})
     return [msgspec.structs.replace(line, adjusted=adjusted.get(line.name)) for line in lines]
 
 
 def _split(pairs: Sequence[PairedQuestion]) -> ConditionalSplit | None:
     """P_mmc on answerable questions; samples pair by their number."""
-    rows = [
-        (a, b)
-        for pair in pairs
-        if not pair.question.unanswerable
-        for a, b in zip(pair.first, pair.second, strict=False)
-        if None not in (a.answer_correct, a.memory_correct, b.answer_correct, b.memory_correct)
-    ]
-    if not rows:
+    verdicts = bytearray()
+    documents: list[str] = []
+    for pair in pairs:
+        if pair.question.unanswerable:
+            continue
+        for a, b in zip(pair.first, pair.second, strict=False):
+            found = (a.memory_correct, b.memory_correct, a.answer_correct, b.answer_correct)
+            if None not in found:
+                verdicts += bytes(map(bool, found))
+                documents.append(pair.question.doc_id)
+    if not documents:
         return None
-    events = [[not row.memory_correct for row in side] for side in zip(*rows, strict=True)]
-    conditions = [[bool(row.answer_correct) for row in side] for side in zip(*rows, strict=True)]
-    clusters = Clusters([a.question.doc_id for a, _ in rows])
-    return split_conditional_rate((events[0], events[1]), (conditions[0], conditions[1]), clusters)
+    answers_a, answers_b, right_a, right_b = np.frombuffer(verdicts, dtype=bool).reshape(-1, 4).T
+    return split_conditional_rate((~answers_a, ~answers_b), (right_a, right_b), Clusters(documents))
 
 
 def _independent(pairs: Sequence[PairedQuestion]) -> dict[str, TestResult]:
@@ -220,11 +231,14 @@ def _seeds(rows: Sequence[tuple[Row, ...]]) -> dict[str, SeedSummary]:
 
 
 def _seed_summary(metric: Metric, rows: Sequence[tuple[Row, ...]]) -> SeedSummary:
-    outcomes = [[metric.of(row) for row in group] for group in rows]
-    ratios = [[o if isinstance(o, Ratio) else Ratio(np.nan, np.nan) for o in group] for group in outcomes]
-    return seed_summary(
-        [[r.x for r in group] for group in ratios], [[r.y for r in group] for group in ratios]
-    )
+    samples = min(len(group) for group in rows)
+    x, y = np.full((2, len(rows), samples), np.nan)
+    for place, group in enumerate(rows):
+        for sample, row in enumerate(group[:samples]):
+            outcome = metric.of(row)
+            if isinstance(outcome, Ratio):
+                x[place, sample], y[place, sample] = outcome
+    return seed_summary(x, y)
 
 
 Labels = Callable[[PairedQuestion], Iterable[str]]

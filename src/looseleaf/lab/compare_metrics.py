@@ -10,7 +10,7 @@ import numpy as np
 from looseleaf.lab.compare_pairs import PairedQuestion, PairedSums, paired_sums
 from looseleaf.lab.compare_record import MetricComparison
 from looseleaf.metrics import Metric, Ratio, Row
-from looseleaf.metrics.metric import UNSCORED, Bound, Missing
+from looseleaf.metrics.metric import UNSCORED, Missing
 from looseleaf.statistics import (
     MIN_CLUSTERS,
     BootstrapInterval,
@@ -18,13 +18,11 @@ from looseleaf.statistics import (
     Interval,
     SampleSize,
     TestResult,
-    bootstrap_ratios,
     clustered_mean_interval,
     clustered_ratio_interval,
     obuchowski_test,
     paired_difference,
     percentile_interval,
-    resample_weights,
     sample_size,
     sign_flip_test,
 )
@@ -51,33 +49,37 @@ MEMORY_CORRECT = Metric(
 
 
 def compare_metric(
-    pairs: Sequence[PairedQuestion], metric: Metric, weights: Floats | None = None
+    pairs: Sequence[PairedQuestion],
+    metric: Metric,
+    *,
+    ratios: Floats | None = None,
+    sums: PairedSums | None = None,
 ) -> MetricComparison:
     """One metric over paired questions.
 
     Args:
         pairs: the questions that both runs have.
         metric: the metric.
-        weights: bootstrap weights of the documents of `pairs`; no bootstrap without. Documents of which no question
-            counts keep their weight and add nothing.
+        ratios: the metric in each resample of the documents, of both runs, shape (2, resamples); no bootstrap without.
+        sums: what `paired_sums` says of the metric, where that is known already.
     """
-    sums = paired_sums(pairs, metric)
-    first, second = sums.by_document()
+    sums = paired_sums(pairs, metric) if sums is None else sums
+    first, second = sums.first, sums.second
     difference = _difference(metric, first, second)
     test, flip = _test(sums, first, second), _sign_flip(sums, first, second)
-    lowest, highest = _bounds(metric, pairs)
+    lowest, highest = _bounds(sums)
     return MetricComparison(
         name=metric.name,
         percent=metric.percent,
-        first=_value(*sums.first),
-        second=_value(*sums.second),
+        first=_value(*sums.totals[0]),
+        second=_value(*sums.totals[1]),
         n=sums.applies - sums.dropped,
         n_applies=sums.applies,
         documents=_documents(first, second),
         difference=difference,
         lowest=lowest,
         highest=highest,
-        bootstrap=None if weights is None else _bootstrap(pairs, sums, weights),
+        bootstrap=None if ratios is None else _bootstrap(first, second, ratios),
         first_interval=_own_interval(metric, first),
         second_interval=_own_interval(metric, second),
         test=test,
@@ -87,9 +89,8 @@ def compare_metric(
     )
 
 
-def _value(x: Floats, y: Floats) -> float | None:
-    total = float(y.sum())
-    return float(x.sum()) / total if total > 0 else None
+def _value(x: float, y: float) -> float | None:
+    return x / y if y > 0 else None
 
 
 def _documents(first: tuple[Floats, Floats], second: tuple[Floats, Floats]) -> int:
@@ -137,12 +138,8 @@ def _p_value(test: TestResult | None, difference: Difference, flip: TestResult |
 
 
 def _bootstrap(
-    pairs: Sequence[PairedQuestion], sums: PairedSums, weights: Floats
+    first: tuple[Floats, Floats], second: tuple[Floats, Floats], ratios: Floats
 ) -> BootstrapInterval | None:
-    first, second = sums.by_document()
-    places = {name: place for place, name in enumerate(dict.fromkeys(p.question.doc_id for p in pairs))}
-    kept = weights[:, [places[str(name)] for name in sums.clusters.names]]
-    ratios = bootstrap_ratios(np.array([first[0], second[0]]), np.array([first[1], second[1]]), kept)
     fewest = int(min(np.sum(first[1] > 0), np.sum(second[1] > 0)))
     return percentile_interval(ratios[0] - ratios[1], fewest)
 
@@ -150,36 +147,10 @@ def _bootstrap(
 def _size(metric: Metric, sums: PairedSums, difference: Difference) -> SampleSize | None:
     if not metric.percent or not difference.error:
         return None
-    return sample_size(difference.error, sums.applies - sums.dropped, _documents(*sums.by_document()))
+    return sample_size(difference.error, sums.applies - sums.dropped, _documents(sums.first, sums.second))
 
 
-def _bounds(metric: Metric, pairs: Sequence[PairedQuestion]) -> tuple[float | None, float | None]:
+def _bounds(sums: PairedSums) -> tuple[float | None, float | None]:
     """A − B if unscored rows fell one way for A and the other way for B."""
-    a = _extremes(metric, [row for pair in pairs for row in pair.first])
-    b = _extremes(metric, [row for pair in pairs for row in pair.second])
-    return (a[0] - b[1], a[1] - b[0]) if a and b else (None, None)
-
-
-def _extremes(metric: Metric, rows: Sequence[Row]) -> tuple[float, float] | None:
-    ends = [_filled(metric, rows, bound) for bound in (metric.worst, metric.best)]
-    known = sorted(end for end in ends if end is not None)
-    return (known[0], known[-1]) if known else None
-
-
-def _filled(metric: Metric, rows: Sequence[Row], bound: Bound) -> float | None:
-    """The metric with every unscored row at the bound; `None` where nothing bounds it."""
-    x = y = 0.0
-    for row in rows:
-        outcome = metric.of(row)
-        if outcome is Missing.UNSCORED:
-            if bound is None:
-                return None
-            outcome = bound(row) if callable(bound) else bound
-        if isinstance(outcome, Ratio):
-            x, y = x + outcome.x, y + outcome.y
-    return x / y if y else None
-
-
-def document_weights(pairs: Sequence[PairedQuestion]) -> Floats:
-    """Bootstrap weights of the documents of these questions, in order of first appearance."""
-    return resample_weights(len({pair.question.doc_id for pair in pairs}))
+    a, b = (sorted(end for end in ends if end is not None) for ends in sums.ends)
+    return (a[0] - b[-1], a[-1] - b[0]) if a and b else (None, None)

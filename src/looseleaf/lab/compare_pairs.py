@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -40,33 +41,32 @@ class Pairing(NamedTuple):
     unlike: int
 
 
+Ends = tuple[float | None, float | None]
+"""A metric with every unscored row at its worst and at its best; `None` where nothing bounds it."""
+
+
 class PairedSums(NamedTuple):
-    """What paired questions add to one metric, samples averaged.
+    """What paired questions add to one metric, samples averaged, over the questions that both runs scored.
 
     Attributes:
-        clusters: documents of the questions that count.
-        first: (x, y) of each question in A.
-        second: (x, y) of each question in B.
+        documents: of the questions that count, in order.
+        first: (x_k, y_k) of A by document.
+        second: (x_k, y_k) of B by document.
+        totals: (Σx, Σy) of A and of B.
+        same_rows: whether both runs have the same denominators, so that rows pair one to one.
         applies: questions to which the metric applies in at least one run.
         dropped: of those, questions that are unscored in either run and therefore left out of both.
+        ends: A's and B's values over all rows with every unscored row at the bounds.
     """
 
-    clusters: Clusters
+    documents: tuple[str, ...]
     first: tuple[Floats, Floats]
     second: tuple[Floats, Floats]
+    totals: tuple[tuple[float, float], tuple[float, float]]
+    same_rows: bool
     applies: int
     dropped: int
-
-    @property
-    def same_rows(self) -> bool:
-        """Whether both runs have the same denominators, so that rows pair one to one."""
-        return bool(np.array_equal(self.first[1], self.second[1]))
-
-    def by_document(self) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats]]:
-        """(x_k, y_k) of A and of B by document."""
-        (x_a, y_a), (x_b, y_b) = self.first, self.second
-        sums = self.clusters.sums
-        return (sums(x_a), sums(y_a)), (sums(x_b), sums(y_b))
+    ends: tuple[Ends, Ends]
 
 
 def pair_questions(first: Sequence[Row], second: Sequence[Row]) -> Pairing:
@@ -95,26 +95,70 @@ def _same(a: Question, b: Question) -> bool:
 
 def paired_sums(pairs: Sequence[PairedQuestion], metric: Metric) -> PairedSums:
     """What each question adds in each run, over the questions that both runs scored."""
-    found = [(pair, _added(metric, pair.first), _added(metric, pair.second)) for pair in pairs]
-    kept = [(pair, a, b) for pair, a, b in found if a is not None and b is not None]
-    applies = sum(a is None or b is None or a.y > 0 or b.y > 0 for _, a, b in found)
+    a, b = _Side(metric), _Side(metric)
+    documents: list[str] = []
+    values = array("d")
+    applies = dropped = 0
+    for pair in pairs:
+        first, second = a.added(pair.first), b.added(pair.second)
+        applies += first is None or second is None or first.y > 0 or second.y > 0
+        if first is None or second is None:
+            dropped += 1
+        else:
+            documents.append(pair.question.doc_id)
+            values.extend((*first, *second))
+    x_a, y_a, x_b, y_b = np.ascontiguousarray(np.frombuffer(values, dtype=np.float64).reshape(-1, 4).T)
+    clusters = Clusters(documents)
     return PairedSums(
-        clusters=Clusters([pair.question.doc_id for pair, _, _ in kept]),
-        first=_columns([a for _, a, _ in kept]),
-        second=_columns([b for _, _, b in kept]),
+        documents=tuple(map(str, clusters.names)),
+        first=(clusters.sums(x_a), clusters.sums(y_a)),
+        second=(clusters.sums(x_b), clusters.sums(y_b)),
+        totals=((float(x_a.sum()), float(y_a.sum())), (float(x_b.sum()), float(y_b.sum()))),
+        same_rows=bool(np.array_equal(y_a, y_b)),
         applies=applies,
-        dropped=len(found) - len(kept),
+        dropped=dropped,
+        ends=(a.ends(), b.ends()),
     )
 
 
-def _added(metric: Metric, rows: Sequence[Row]) -> Ratio | None:
-    """Mean over samples; `None` where one is unscored."""
-    outcomes = [metric.of(row) for row in rows]
-    if Missing.UNSCORED in outcomes:
-        return None
-    ratios = [outcome for outcome in outcomes if isinstance(outcome, Ratio)]
-    return Ratio(sum(r.x for r in ratios) / len(rows), sum(r.y for r in ratios) / len(rows))
+class _Side:
+    """What one run's rows add to a metric, looked at once."""
 
+    def __init__(self, metric: Metric) -> None:
+        self._metric = metric
+        self._bounds = (metric.worst, metric.best)
+        self._sums = [[0.0, 0.0], [0.0, 0.0]]
+        self._unbounded = [False, False]
 
-def _columns(ratios: Sequence[Ratio]) -> tuple[Floats, Floats]:
-    return np.array([ratio.x for ratio in ratios]), np.array([ratio.y for ratio in ratios])
+    def added(self, rows: Sequence[Row]) -> Ratio | None:
+        """Mean over samples; `None` where one is unscored."""
+        x = y = 0.0
+        scored = True
+        for row in rows:
+            outcome = self._metric.of(row)
+            if isinstance(outcome, Ratio):
+                x, y = x + outcome.x, y + outcome.y
+                for sums in self._sums:
+                    sums[0] += outcome.x
+                    sums[1] += outcome.y
+            elif outcome is Missing.UNSCORED:
+                scored = False
+                self._bound(row)
+        return Ratio(x / len(rows), y / len(rows)) if scored else None
+
+    def _bound(self, row: Row) -> None:
+        for end, bound in enumerate(self._bounds):
+            if bound is None:
+                self._unbounded[end] = True
+                continue
+            at = bound(row) if callable(bound) else bound
+            self._sums[end][0] += at.x
+            self._sums[end][1] += at.y
+
+    def ends(self) -> Ends:
+        """The metric at its worst and at its best."""
+        worst, best = (
+            None if unbounded or not y else x / y
+            for (x, y), unbounded in zip(self._sums, self._unbounded, strict=True)
+        )
+        return worst, best

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from looseleaf.question import Question
 from looseleaf.runstore import Run
-from looseleaf.trajectory import Trajectory
 
 __all__ = ["FAIRNESS", "Setting", "SettingDifference", "setting_differences", "settings_of", "unrecorded"]
 
@@ -73,7 +72,7 @@ def settings_of(
     score_id: str,
     reading_id: str | None,
     questions: Iterable[Question],
-    trajectories: Mapping[str, Trajectory],
+    oracles: Sequence[Mapping[str, Any]],
 ) -> dict[str, Setting]:
     """The settings of `FAIRNESS` for one run under one scorer and one reader.
 
@@ -82,7 +81,7 @@ def settings_of(
         score_id: ledger of the scores.
         reading_id: ledger of the readings, or `None` where no memory is read.
         questions: the questions that are compared.
-        trajectories: by trajectory id.
+        oracles: oracle settings in force in each trajectory.
     """
     scores = run.sidecars("scores").get(score_id)
     reading = run.sidecars("readings").get(reading_id or "")
@@ -96,7 +95,7 @@ def settings_of(
         "extractor": _extractor(run, scores),
         "reader": _role(reading.get("reader")) if reading else _absent(reading_id is None),
         "page window": _window(questions),
-        "oracle settings": _oracle(trajectories),
+        "oracle settings": _oracle(oracles),
     }
 
 
@@ -188,16 +187,11 @@ def _window(questions: Iterable[Question]) -> Setting:
     return _of(f"{len(windows)} questions with a page window", windows) if windows else _absent(True)
 
 
-def _oracle(trajectories: Mapping[str, Trajectory]) -> Setting:
-    told = Counter(
-        f"{name} = {value}"
-        for trajectory in trajectories.values()
-        for name, value in trajectory.oracle.items()
-        if value
-    )
+def _oracle(oracles: Sequence[Mapping[str, Any]]) -> Setting:
+    told = Counter(f"{name} = {value}" for oracle in oracles for name, value in oracle.items() if value)
     if not told:
         return _absent(True)
-    total = len(trajectories)
+    total = len(oracles)
     shown = [
         name if count == total else f"{name} in {count} of {total}" for name, count in sorted(told.items())
     ]

@@ -103,11 +103,10 @@ def _can_be_labelled(row: Row) -> bool:
 
 
 def _audit_row(row: Row, others: Sequence[Row]) -> AuditRow:
-    assert row.ran is not None
     cell = outcome_cell(row)
     name = UNSCORED if cell is None else str(cell)
     return AuditRow(
-        trajectory_id=row.ran.trajectory_id,
+        trajectory_id=row.key,
         stratum=f"{name}, {DISAGREE}" if any(_disagree(row, other) for other in others) else name,
         answerable=not row.question.unanswerable,
         final=row.answer_correct,

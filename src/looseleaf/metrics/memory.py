@@ -127,7 +127,7 @@ def _nothing_lost(row: Row) -> Ratio:
 def _findings(row: Row) -> Ratio | Missing:
     if row.lacks("memory"):
         return UNDEFINED
-    return UNSCORED if row.ran is None else Ratio(len(row.ran.memory))
+    return UNSCORED if row.ran is None else Ratio(row.ran.finding_count)
 
 
 P_MMC = Metric(

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
+from looseleaf.metrics.summary import TrajectorySummary
 from looseleaf.question import Question
 from looseleaf.score import Score, Unscored
 from looseleaf.scoring.thresholds import binarise, threshold_named
@@ -14,12 +15,12 @@ from looseleaf.trajectory import Part, Trajectory
 __all__ = ["Row", "rows_of"]
 
 
-class Row(msgspec.Struct, frozen=True, kw_only=True):
+class Row(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One selected question, run or not.
 
     Attributes:
         question: the question.
-        trajectory: what happened, or `None` where nothing was run.
+        trajectory: what happened, or what is counted of it; `None` where nothing was run.
         answer: score of the final answer.
         memory: score of the reader's answer from the terminal memory; `None` where there is no memory to read.
         upstream: what the upstream code would have recorded for the final answer; `None` counts as 0.
@@ -27,10 +28,12 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
         reading: the reader's short answer, as text.
         threshold: above what a score counts as correct; see `correct`.
         keeps_memory: whether the run's protocol has a working memory.
+        memory_upstream: what the upstream code would have recorded for the memory's answer; `None` counts as 0.
+        sample: 0-based number of the sample of the question.
     """
 
     question: Question
-    trajectory: Trajectory | None
+    trajectory: Trajectory | TrajectorySummary | None
     answer: Score
     memory: Score | None
     upstream: float | None = None
@@ -38,6 +41,13 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     reading: str = ""
     threshold: str = ">0"
     keeps_memory: bool = True
+    memory_upstream: float | None = None
+    sample: int = 0
+
+    @property
+    def key(self) -> str:
+        """Trajectory id that the row has or would have."""
+        return f"{self.question.question_id}#{self.sample}"
 
     @property
     def answer_correct(self) -> bool | None:
@@ -54,7 +64,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
         return None if score is None or score.value is None else binarise(score.value, self.threshold)
 
     @property
-    def ran(self) -> Trajectory | None:
+    def ran(self) -> Trajectory | TrajectorySummary | None:
         """The trajectory, unless a fault ended it: what a server outage left of one says nothing about the agent."""
         return None if self.trajectory is None or self.trajectory.stop_reason.is_fault else self.trajectory
 
@@ -121,9 +131,10 @@ def rows_of(
             reading=(readings or {}).get(key, ""),
             threshold=threshold,
             keeps_memory=keeps_memory,
+            sample=sample,
         )
         for question in questions
-        for key in _keys(question, samples)
+        for sample, key in enumerate(_keys(question, samples))
     ]
 
 

@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import msgspec
 
 from looseleaf.metrics.catalogue import METRICS, metric_named
-from looseleaf.metrics.metric import Bound, Metric, Missing, Ratio
+from looseleaf.metrics.metric import Metric, Missing, Ratio
 from looseleaf.metrics.row import Row, rows_of
 from looseleaf.question import Question
 from looseleaf.score import Score
 from looseleaf.statistics import Interval, clustered_ratio_interval
 from looseleaf.trajectory import Trajectory
 
-__all__ = ["MetricTable", "MetricValue", "evaluate", "evaluate_rows"]
+__all__ = ["MetricTable", "MetricValue", "evaluate", "evaluate_by", "evaluate_labelled", "evaluate_rows"]
 
 
 class MetricValue(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,67 +84,129 @@ def evaluate(
 
 
 def evaluate_rows(
-    rows: Sequence[Row], metrics: Iterable[str] | None = None, label: str = "all"
+    rows: Iterable[Row], metrics: Iterable[str] | None = None, label: str = "all"
 ) -> MetricTable:
-    """Metrics over given rows."""
-    names = list(METRICS) if metrics is None else list(metrics)
-    return MetricTable(
-        label=label, n_rows=len(rows), values={name: _value(metric_named(name), rows) for name in names}
-    )
+    """Metrics over given rows, which are looked at once and one at a time."""
+    return evaluate_labelled(rows, lambda row: (label,), metrics).get(label) or _empty(label, metrics)
 
 
 def evaluate_by(
-    rows: Sequence[Row], labels_of: Callable[[Row], Iterable[str]], metrics: Iterable[str]
+    rows: Iterable[Row], labels_of: Callable[[Row], Iterable[str]], metrics: Iterable[str]
 ) -> list[MetricTable]:
     """Metrics for each label; a row may carry several labels, so the parts may overlap."""
-    parts: dict[str, list[Row]] = {}
+    return list(evaluate_labelled(rows, labels_of, metrics).values())
+
+
+def evaluate_labelled(
+    rows: Iterable[Row], labels_of: Callable[[Row], Iterable[str]], metrics: Iterable[str] | None = None
+) -> dict[str, MetricTable]:
+    """Metrics for each label in order of first appearance; rows are looked at once and one at a time.
+
+    What is kept is, for each label and metric, two sums a document.
+    """
+    chosen = [metric_named(name) for name in (METRICS if metrics is None else metrics)]
+    parts: dict[str, _Part] = {}
     for row in rows:
+        outcomes = [metric.of(row) for metric in chosen]
         for label in labels_of(row):
-            parts.setdefault(label, []).append(row)
-    names = list(metrics)
-    return [evaluate_rows(part, names, label) for label, part in parts.items()]
+            part = parts.get(label)
+            if part is None:
+                part = parts[label] = _Part(chosen)
+            part.add(row, outcomes)
+    return {label: part.table(label) for label, part in parts.items()}
 
 
-def _value(metric: Metric, rows: Sequence[Row]) -> MetricValue:
-    outcomes = [(metric.of(row), row) for row in rows]
-    scored = [(outcome, row) for outcome, row in outcomes if isinstance(outcome, Ratio)]
-    unscored = [row for outcome, row in outcomes if outcome is Missing.UNSCORED]
-    n_undefined = len(rows) - len(scored) - len(unscored)
-    ratios = [ratio for ratio, _ in scored]
-    value = _ratio(ratios)
-    ends = (
-        _ratio([*ratios, *_added(bound, unscored)])
-        for bound in (metric.worst, metric.best)
-        if bound is not None
-    )
-    bounds = sorted(end for end in ends if end is not None)
-    return MetricValue(
-        name=metric.name,
-        value=value,
-        n=len(rows) - n_undefined,
-        n_scored=len(scored),
-        n_undefined=n_undefined,
-        lowest=bounds[0] if bounds else value,
-        highest=bounds[-1] if bounds else value,
-        interval=_interval(metric, scored),
-    )
+def _empty(label: str, metrics: Iterable[str] | None) -> MetricTable:
+    return _Part([metric_named(name) for name in (METRICS if metrics is None else metrics)]).table(label)
 
 
-def _added(bound: Bound, unscored: Iterable[Row]) -> list[Ratio]:
-    """What the unscored rows would add."""
-    return [bound(row) if callable(bound) else bound for row in unscored if bound is not None]
+class _Part:
+    """Sums of several metrics over one set of rows."""
+
+    def __init__(self, metrics: Sequence[Metric]) -> None:
+        self._sums = [_Sums(metric) for metric in metrics]
+        self._rows = 0
+
+    def add(self, row: Row, outcomes: Sequence[Ratio | Missing]) -> None:
+        """One row with what it adds to each metric."""
+        self._rows += 1
+        document = row.question.doc_id
+        for sums, outcome in zip(self._sums, outcomes, strict=True):
+            if isinstance(outcome, Ratio):
+                sums.add(document, outcome)
+            elif outcome is Missing.UNSCORED:
+                sums.add_unscored(row)
+
+    def table(self, label: str) -> MetricTable:
+        """The metrics."""
+        return MetricTable(
+            label=label,
+            n_rows=self._rows,
+            values={sums.metric.name: sums.value(self._rows) for sums in self._sums},
+        )
 
 
-def _ratio(ratios: Sequence[Ratio]) -> float | None:
-    total = sum(ratio.y for ratio in ratios)
-    return sum(ratio.x for ratio in ratios) / total if total else None
+class _Sums:
+    """One metric's sums over one set of rows."""
+
+    __slots__ = ("_best", "_documents", "_scored", "_unscored", "_worst", "_x", "_y", "metric")
+
+    def __init__(self, metric: Metric) -> None:
+        self.metric = metric
+        self._documents: dict[str, list[float]] = {}
+        self._scored = self._unscored = 0
+        self._x = self._y = 0.0
+        self._worst: list[float] = [0.0, 0.0]
+        self._best: list[float] = [0.0, 0.0]
+
+    def add(self, document: str, ratio: Ratio) -> None:
+        x, y = ratio
+        self._scored += 1
+        self._x += x
+        self._y += y
+        if self.metric.is_rate:
+            sums = self._documents.get(document)
+            if sums is None:
+                self._documents[document] = [x, y]
+            else:
+                sums[0] += x
+                sums[1] += y
+
+    def add_unscored(self, row: Row) -> None:
+        """What the row would add at worst and at best."""
+        self._unscored += 1
+        for bound, sums in ((self.metric.worst, self._worst), (self.metric.best, self._best)):
+            if bound is not None:
+                x, y = bound(row) if callable(bound) else bound
+                sums[0] += x
+                sums[1] += y
+
+    def value(self, rows: int) -> MetricValue:
+        """The metric, of so many rows in all."""
+        value = _quotient(self._x, self._y)
+        ends = (
+            _quotient(self._x + sums[0], self._y + sums[1])
+            for bound, sums in ((self.metric.worst, self._worst), (self.metric.best, self._best))
+            if bound is not None
+        )
+        bounds = sorted(end for end in ends if end is not None)
+        return MetricValue(
+            name=self.metric.name,
+            value=value,
+            n=self._scored + self._unscored,
+            n_scored=self._scored,
+            n_undefined=rows - self._scored - self._unscored,
+            lowest=bounds[0] if bounds else value,
+            highest=bounds[-1] if bounds else value,
+            interval=self._interval(),
+        )
+
+    def _interval(self) -> Interval | None:
+        if not self.metric.is_rate or not self._scored:
+            return None
+        sums = self._documents.values()
+        return clustered_ratio_interval([x for x, _ in sums], [y for _, y in sums], range(len(sums)))
 
 
-def _interval(metric: Metric, scored: Sequence[tuple[Ratio, Row]]) -> Interval | None:
-    if not metric.is_rate or not scored:
-        return None
-    return clustered_ratio_interval(
-        [ratio.x for ratio, _ in scored],
-        [ratio.y for ratio, _ in scored],
-        [row.question.doc_id for _, row in scored],
-    )
+def _quotient(x: float, y: float) -> float | None:
+    return x / y if y else None

@@ -190,15 +190,11 @@ def _prediction(row: Row, target: str) -> str:
 def _disagreement(a: Row, b: Row, values: tuple[float, float], target: str) -> Disagreement:
     return Disagreement(
         question_id=a.question.question_id,
-        trajectory_id=_trajectory_id(a),
+        trajectory_id=a.key,
         gold=gold_text(a),
         predictions=(_prediction(a, target), _prediction(b, target)),
         values=values,
     )
-
-
-def _trajectory_id(row: Row) -> str:
-    return row.trajectory.trajectory_id if row.trajectory else f"{row.question.question_id}#0"
 
 
 def gold_text(row: Row) -> str:
@@ -294,9 +290,9 @@ def _has_short_answer(row: Row, target: str) -> bool:
 def _safe_differences(
     official: Scorer, safe: Scorer, rows: Sequence[Row], target: str
 ) -> list[SafeDifference]:
-    given = [
+    given = (
         (row.question.references[0], _prediction(row, target), row.question.answer_format) for row in rows
-    ]
+    )
 
     def official_rule(gold: Any, prediction: Any, answer_format: str) -> Score:
         return official.score(gold, official.read(prediction), answer_format)
@@ -304,7 +300,7 @@ def _safe_differences(
     return [
         SafeDifference(
             question_id=rows[found.position].question.question_id,
-            trajectory_id=_trajectory_id(rows[found.position]),
+            trajectory_id=rows[found.position].key,
             target=target,
             answer_format=found.row.answer_format,
             gold=gold_text(rows[found.position]),

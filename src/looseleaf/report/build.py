@@ -11,7 +11,7 @@ import msgspec
 
 from looseleaf.errors import RunError
 from looseleaf.metrics import Row, evaluate_rows
-from looseleaf.metrics.stored import stored_rows
+from looseleaf.metrics.stored import StoredRun
 from looseleaf.metrics.table import evaluate_by
 from looseleaf.report.html import write_html
 from looseleaf.report.markdown import as_markdown
@@ -68,9 +68,10 @@ def build_report(
     score_id = score_ids[0]
     threshold = threshold or chosen.get("threshold") or DEFAULT_THRESHOLD
     reading_id = reading_id or next(iter(chosen.get("reading_ids", [])), None) or _newest(run, "readings")
-    rows = stored_rows(run, score_id, reading_id, threshold=threshold)
+    stored = StoredRun(run)
+    rows = stored.rows(score_id, reading_id, threshold=threshold)
     marks = marks_of(run, score_id, reading_id)
-    scoring = scoring_details(run, score_ids, reading_id, threshold)
+    scoring = scoring_details(stored, score_ids, reading_id, threshold)
     return Report(
         title=run.path.name,
         settings=_settings(run, score_id, reading_id, threshold),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import combinations
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -10,12 +12,13 @@ from looseleaf.lab.anytime import Anytime, anytime
 from looseleaf.lab.intervention import Intervention, intervention
 from looseleaf.lab.ledgers import chosen_ledgers
 from looseleaf.lab.records import INTERVENTION, ScoredRun
-from looseleaf.lab.robustness import Agreement, agreements
+from looseleaf.lab.robustness import Agreement, agreement
 from looseleaf.metrics import MetricTable, Row
 from looseleaf.metrics.navigation import page_recall
+from looseleaf.metrics.stored import StoredRun
 from looseleaf.metrics.table import evaluate_by
 from looseleaf.roles import Usage
-from looseleaf.runstore import Run
+from looseleaf.runstore import Ledger, Run
 
 __all__ = ["Extras", "Spending", "extras_of"]
 
@@ -80,27 +83,58 @@ def extras_of(run: Run, score_id: str, reading_id: str | None, threshold: str) -
         RunError: there is no such ledger.
     """
     score_id, reading_id = chosen_ledgers(run, score_id, reading_id)
-    scored = ScoredRun(run, score_id)
-    rows = scored.rows(reading_id, threshold=threshold)
-    readers = sorted(name for name in run.sidecars("readings") if scored.scores("memory", name))
-    answer_id = _answer_id(run, score_id)
+    rows = StoredRun(run).rows(score_id, reading_id, threshold=threshold)
+    found = _Ledger.of(run, score_id)
+    scored = ScoredRun(run, score_id) if reading_id is not None and found.holds_lab else None
+    readers = sorted(name for name in run.sidecars("readings") if name in found.readers)
     return Extras(
         navigation=_sorted(evaluate_by(rows, _recall_label, SHOWN), RECALL_ORDER),
         pages_opened=_sorted(evaluate_by(rows, _pages_label, SHOWN), PAGE_ORDER),
         training=_training(rows),
         spending=_spending(run, rows),
-        anytime=None if reading_id is None else anytime(scored, reading_id, threshold),
+        anytime=None if scored is None or reading_id is None else anytime(scored, reading_id, threshold),
         intervention=None
-        if reading_id is None
-        else intervention(scored, reading_id, threshold, answer_id, answer_id or ""),
-        agreements=agreements(scored, readers, threshold) if len(readers) > 1 else [],
+        if scored is None or reading_id is None
+        else intervention(scored, reading_id, threshold, found.answer_id, found.answer_id or ""),
+        agreements=_agreements(run, score_id, readers, threshold),
     )
 
 
-def _answer_id(run: Run, score_id: str) -> str | None:
-    """The last ledger of final answers that were given anew under other memories."""
-    found = [row.reading_id for row in run.scores(score_id).read() if row.target == INTERVENTION]
-    return found[-1] if found else None
+class _Ledger(NamedTuple):
+    """What a ledger of scores holds besides final answers.
+
+    Attributes:
+        holds_lab: whether it scores readings of other memories than the own, or answers given anew under them.
+        readers: readers whose readings of the own memory it scores.
+        answer_id: the last ledger of final answers that were given anew under other memories.
+    """
+
+    holds_lab: bool
+    readers: frozenset[str | None]
+    answer_id: str | None
+
+    @classmethod
+    def of(cls, run: Run, score_id: str) -> _Ledger:
+        """Look through a ledger, a record at a time."""
+        lab, readers, answer_id = False, set(), None
+        for row in run.scores(score_id).read():
+            if row.target == INTERVENTION:
+                lab, answer_id = True, row.reading_id
+            elif row.target == "memory":
+                lab = lab or row.variant != "own"
+                if row.variant == "own" and row.sample_index == 0:
+                    readers.add(row.reading_id)
+        return cls(lab, frozenset(readers), answer_id)
+
+
+def _agreements(run: Run, score_id: str, readers: Sequence[str], threshold: str) -> list[Agreement]:
+    """Every pair of readers."""
+    stored = StoredRun(run)
+    rows = {
+        reading_id: stored.rows(score_id, reading_id, threshold=threshold)
+        for reading_id in (readers if len(readers) > 1 else ())
+    }
+    return [agreement(a, b, rows[a], rows[b]) for a, b in combinations(rows, 2)]
 
 
 def _sorted(tables: Iterable[MetricTable], order: Sequence[str]) -> list[MetricTable]:
@@ -141,15 +175,20 @@ def _spending(run: Run, rows: Sequence[Row]) -> list[Spending]:
     )
     return [
         policy,
-        *_ledgers(run, "readings", lambda name: [row.usage for row in run.readings(name).read()]),
-        *_ledgers(run, "extractions", lambda name: [row.usage for row in run.extractions(name).read()]),
-        *_ledgers(run, "scores", lambda name: [row.usage for row in run.scores(name).read()]),
+        *_ledgers(run, "readings", run.readings),
+        *_ledgers(run, "extractions", run.extractions),
+        *_ledgers(run, "scores", run.scores),
     ]
 
 
-def _ledgers(run: Run, kind: str, usages: Callable[[str], list[Usage]]) -> Iterable[Spending]:
+def _ledgers(run: Run, kind: str, ledger: Callable[[str], Ledger[Any]]) -> Iterable[Spending]:
     for name in run.sidecars(kind):
-        found = usages(name)
-        total = sum(found, Usage())
+        total, rows = Usage(), 0
+        for row in ledger(name).read():
+            rows += 1
+            total = total + row.usage if row.usage != NOTHING else total
         if kind != "scores" or total.calls:
-            yield Spending(role=f"{kind}: {name}", usage=total, seconds=None, rows=len(found))
+            yield Spending(role=f"{kind}: {name}", usage=total, seconds=None, rows=rows)
+
+
+NOTHING = Usage()

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from looseleaf.metrics import Row
+from looseleaf.question import Question
 from looseleaf.report.blocks import Block
+from looseleaf.report.scorers import has_pipeline, prediction_of, upstream_of
 from looseleaf.scoring import longdocurl, mmlongbench
-from looseleaf.scoring.aggregates import Slice, added_up
+from looseleaf.scoring.aggregates import Sample, Slice, added_up
 from looseleaf.scoring.fine_grained import OFFICIAL_COUNTS, Table, score_sums
 
 __all__ = ["Aggregate", "OfficialAggregates", "OfficialSlice", "official_aggregates", "official_blocks"]
@@ -83,15 +85,65 @@ class OfficialAggregates(msgspec.Struct, frozen=True, kw_only=True):
     notes: list[str]
 
 
-class _Sample(msgspec.Struct, frozen=True):
-    """A row of one target: our sample, and the one that upstream would have."""
+class _Sample(Mapping[str, Any]):
+    """A row of one target as the official functions read it, made of the row when it is asked: rows are many.
 
-    ours: dict[str, Any]
-    upstream: dict[str, Any]
+    Args:
+        question: whose gold and labels.
+        pred: the short answer.
+        score: its score; a sample without one has no such key.
+    """
+
+    __slots__ = ("_pred", "_question", "_score")
+
+    def __init__(self, question: Question, pred: str, score: float | None) -> None:
+        self._question = question
+        self._pred = pred
+        self._score = score
+
+    def __getitem__(self, key: str) -> Any:
+        if key == "pred":
+            return self._pred
+        if key == "score":
+            if self._score is None:
+                raise KeyError(key)
+            return self._score
+        of_question = ABOUT.get(key)
+        return self._question.tags[key] if of_question is None else of_question(self._question)
+
+    def __contains__(self, key: object) -> bool:
+        if key == "score":
+            return self._score is not None
+        return key == "pred" or key in ABOUT or key in self._question.tags
+
+    def __iter__(self) -> Iterator[str]:
+        yield from dict.fromkeys([*self._question.tags, *ABOUT, "pred"])
+        if self._score is not None:
+            yield "score"
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+ABOUT: Mapping[str, Callable[[Question], Any]] = {
+    "answer": lambda question: question.references[0],
+    "answer_format": lambda question: question.answer_format,
+    "doc_type": lambda question: question.doc_type,
+    "evidence_pages": lambda question: question.evidence_pages or (),
+    "evidence_sources": lambda question: question.sources,
+}
+"""Keys of an official sample, with what stands there of a question."""
+
+
+class _Samples(NamedTuple):
+    """The rows of one target: our samples, and the ones that upstream would have."""
+
+    ours: list[_Sample]
+    upstream: list[_Sample]
 
 
 def official_aggregates(
-    scorer: str, rows: Sequence[Row], target: str, upstream: Mapping[str, float | None] | None
+    scorer: str, rows: Sequence[Row], target: str, records: bool | None = None
 ) -> OfficialAggregates | None:
     """The aggregates of a benchmark's official scorer; `None` for other scorers and without rows.
 
@@ -99,44 +151,43 @@ def official_aggregates(
         scorer: canonical name of the scorer of the rows.
         rows: the rows.
         target: `answer` or `memory`.
-        upstream: what the official pipeline would have recorded, by trajectory id.
+        records: whether upstream's pipeline has recorded anything; as the rows say by default.
     """
     if scorer not in _AGGREGATES:
         return None
-    samples = [
-        _sample(row, target, FAILED[scorer], upstream or {}) for row in rows if row.question.references
-    ]
-    return _AGGREGATES[scorer](target, samples) if samples else None
-
-
-def _sample(row: Row, target: str, failed: str, upstream: Mapping[str, float | None]) -> _Sample:
-    score = row.memory if target == "memory" else row.answer
-    prediction = row.reading if target == "memory" else row.prediction
-    question = row.question
-    about = {
-        **question.tags,
-        "answer": question.references[0],
-        "answer_format": question.answer_format,
-        "doc_type": question.doc_type,
-        "evidence_pages": list(question.evidence_pages or ()),
-        "evidence_sources": list(question.sources),
-    }
-    value = None if score is None else score.value
-    recorded = upstream.get(row.trajectory.trajectory_id) if row.trajectory else None
-    own = {"pred": prediction if prediction or value is None else failed}
-    scored = {} if value is None else {"score": value}
-    return _Sample(
-        about | own | scored,
-        about
-        | {"pred": prediction if value is not None and prediction else failed, "score": recorded or 0.0},
+    chosen = [row for row in rows if row.question.references]
+    if not chosen:
+        return None
+    records = has_pipeline(rows, target) if records is None else records
+    samples = _Samples(
+        [_own_sample(row, target, FAILED[scorer]) for row in chosen],
+        [_upstream_sample(row, target, FAILED[scorer], records) for row in chosen],
     )
+    return _AGGREGATES[scorer](target, samples)
+
+
+def _value(row: Row, target: str) -> float | None:
+    score = row.memory if target == "memory" else row.answer
+    return None if score is None else score.value
+
+
+def _own_sample(row: Row, target: str, failed: str) -> _Sample:
+    prediction, value = prediction_of(row, target), _value(row, target)
+    return _Sample(row.question, prediction if prediction or value is None else failed, value)
+
+
+def _upstream_sample(row: Row, target: str, failed: str, records: bool) -> _Sample:
+    prediction = prediction_of(row, target)
+    recorded = upstream_of(row, target) if records and row.trajectory is not None else None
+    given = prediction if _value(row, target) is not None and prediction else failed
+    return _Sample(row.question, given, recorded or 0.0)
 
 
 # -- MMLongBench-Doc -----------------------------------------------------------------------------------------------
 
 
-def _mmlongbench(target: str, samples: Sequence[_Sample]) -> OfficialAggregates:
-    ours, upstream = [each.ours for each in samples], [each.upstream for each in samples]
+def _mmlongbench(target: str, samples: _Samples) -> OfficialAggregates:
+    ours, upstream = samples
     found, recorded = mmlongbench.acc_and_f1(ours), mmlongbench.acc_and_f1(upstream)
     _, _, *official = mmlongbench.breakdown(ours)
     pages = [part.n for part in official if part.label in PAGE_SLICES]
@@ -157,7 +208,7 @@ def _mmlongbench(target: str, samples: Sequence[_Sample]) -> OfficialAggregates:
 
 
 def _slices(
-    parts: Sequence[Slice], samples: Sequence[dict[str, Any]], of: Callable[[Any], list[Slice]]
+    parts: Sequence[Slice], samples: Sequence[Sample], of: Callable[[Any], list[Slice]]
 ) -> list[OfficialSlice]:
     """Slices without a scored row have no value; the official function says 0."""
     scored = {part.label: part.n for part in of([sample for sample in samples if "score" in sample])}
@@ -170,15 +221,15 @@ def _slices(
 # -- LongDocURL ----------------------------------------------------------------------------------------------------
 
 
-def _longdocurl(target: str, samples: Sequence[_Sample]) -> OfficialAggregates:
-    ours = [_evaluated(each.ours) for each in samples if "score" in each.ours]
-    recorded = added_up(each.upstream["score"] for each in samples)
-    official, notes = _fine_grained(ours, len(samples))
-    every = [each.ours for each in samples]
+def _longdocurl(target: str, samples: _Samples) -> OfficialAggregates:
+    every = samples.ours
+    ours = [_evaluated(sample) for sample in every if "score" in sample]
+    recorded = added_up(sample["score"] for sample in samples.upstream)
+    official, notes = _fine_grained(ours, len(every))
     return OfficialAggregates(
         scorer="longdocurl",
         target=target,
-        headline=_gacc(ours, recorded, len(samples)),
+        headline=_gacc(ours, recorded, len(every)),
         official=official,
         partition=_slices(longdocurl.partition(every), every, longdocurl.partition),
         notes=[
@@ -202,11 +253,12 @@ def _gacc(ours: Sequence[dict[str, Any]], recorded: float, n: int) -> list[Aggre
     ]
 
 
-def _evaluated(sample: dict[str, Any]) -> dict[str, Any]:
+def _evaluated(sample: Sample) -> dict[str, Any]:
     """The sample with the value that the official pipeline makes of the short answer."""
     pred = sample["pred"]
-    return sample | {
-        "pred": pred if pred == longdocurl.FAIL_TO_EXTRACT else longdocurl.official_prediction(pred)
+    return {
+        **sample,
+        "pred": pred if pred == longdocurl.FAIL_TO_EXTRACT else longdocurl.official_prediction(pred),
     }
 
 
@@ -243,7 +295,7 @@ def _leaves(sums: Table, counts: Mapping[str, Any], above: tuple[str, ...] = ())
             )
 
 
-_AGGREGATES: Final[Mapping[str, Callable[[str, Sequence[_Sample]], OfficialAggregates]]] = MappingProxyType(
+_AGGREGATES: Final[Mapping[str, Callable[[str, _Samples], OfficialAggregates]]] = MappingProxyType(
     {"mmlongbench": _mmlongbench, "longdocurl": _longdocurl}
 )
 

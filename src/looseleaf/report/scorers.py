@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -11,12 +11,14 @@ from looseleaf.metrics import MetricValue, Row, evaluate_rows
 from looseleaf.report.blocks import Block
 from looseleaf.report.cells import interval_text, scored_text, value_text
 from looseleaf.report.marks import EXTRACTOR_MARK, READER_MARK, backend_of, marks_of
-from looseleaf.runstore import Run, ScoreRow
+from looseleaf.runstore import Run
 
 __all__ = [
     "TARGETS",
     "ScorerLine",
     "chosen_scores",
+    "has_pipeline",
+    "prediction_of",
     "scorer_lines",
     "scorers_block",
     "short_names",
@@ -104,7 +106,7 @@ def _lines(run: Run, score_id: str, reading_id: str | None, rows: Sequence[Row])
             extractor=_role(extraction.get("extractor")),
             judge=_role(config.get("judge")),
             mean=means[metric],
-            upstream=_upstream_mean(upstream_of(run, score_id, reading_id, target), rows),
+            upstream=_upstream_mean(rows, target),
             marks="".join(sign for sign in signs if sign != READER_MARK or target == "memory"),
         )
         for target, metric in targets.items()
@@ -116,27 +118,26 @@ def _role(spec: dict[str, object] | None) -> str:
     return f"{backend_of(spec)}:{argument}" if argument else backend_of(spec) or "none"
 
 
-def upstream_of(
-    run: Run, score_id: str, reading_id: str | None, target: str
-) -> dict[str, float | None] | None:
-    """What upstream's code would have recorded, by trajectory id; `None` where the scorer has no such pipeline."""
-    rows = {row.key: row for row in run.scores(score_id).read() if _is_of(row, reading_id, target)}.values()
-    if not any(row.upstream_value is not None and row.prediction for row in rows):
-        return None
-    return {row.trajectory_id: row.upstream_value for row in rows}
+def has_pipeline(rows: Iterable[Row], target: str) -> bool:
+    """Whether the scorer of the rows has an upstream pipeline, which would have recorded something."""
+    return any(upstream_of(row, target) is not None and prediction_of(row, target) for row in rows)
 
 
-def _is_of(row: ScoreRow, reading_id: str | None, target: str) -> bool:
-    if target == "answer":
-        return row.target == "answer"
-    return (row.target, row.reading_id, row.variant, row.sample_index) == ("memory", reading_id, "own", 0)
+def upstream_of(row: Row, target: str) -> float | None:
+    """What upstream's code would have recorded for the answer or for the memory's answer; `None` counts as 0."""
+    return row.memory_upstream if target == "memory" else row.upstream
 
 
-def _upstream_mean(upstream: dict[str, float | None] | None, rows: Sequence[Row]) -> float | None:
+def prediction_of(row: Row, target: str) -> str:
+    """The short answer that was scored, of the answer or of the reading from memory."""
+    return row.reading if target == "memory" else row.prediction
+
+
+def _upstream_mean(rows: Sequence[Row], target: str) -> float | None:
     n = sum(bool(row.question.references) for row in rows)
-    if upstream is None or n == 0:
+    if n == 0 or not has_pipeline(rows, target):
         return None
-    return sum(value or 0.0 for value in upstream.values()) / n
+    return sum(upstream_of(row, target) or 0.0 for row in rows) / n
 
 
 def scorers_block(lines: Sequence[ScorerLine], marks: Mapping[str, str]) -> Block:

@@ -8,7 +8,7 @@ import msgspec
 
 from looseleaf.lab.drift import Drift, drift_of
 from looseleaf.metrics import Row
-from looseleaf.metrics.stored import stored_rows
+from looseleaf.metrics.stored import StoredRun
 from looseleaf.report.agreement import (
     SafeDifferences,
     ScorerAgreement,
@@ -20,8 +20,7 @@ from looseleaf.report.agreement import (
 from looseleaf.report.blocks import Block
 from looseleaf.report.marks import EXTRACTOR_MARK, marks_of
 from looseleaf.report.official import OfficialAggregates, official_aggregates, official_blocks
-from looseleaf.report.scorers import ScorerLine, scorer_lines, scorers_block, short_names, upstream_of
-from looseleaf.runstore import Run
+from looseleaf.report.scorers import ScorerLine, scorer_lines, scorers_block, short_names
 
 __all__ = ["ScoringDetails", "scoring_details"]
 
@@ -67,12 +66,12 @@ class ScoringDetails(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def scoring_details(
-    run: Run, score_ids: Sequence[str], reading_id: str | None, threshold: str
+    stored: StoredRun, score_ids: Sequence[str], reading_id: str | None, threshold: str
 ) -> ScoringDetails:
     """Compute them from stored records; nobody is asked.
 
     Args:
-        run: the run.
+        stored: the run.
         score_ids: ledgers of scores, each once, the headline one first.
         reading_id: reader whose readings are the memory's answers, or `None`.
         threshold: the binarisation in force.
@@ -81,7 +80,8 @@ def scoring_details(
         RunError: there is no such ledger.
     """
     targets = ["answer"] if reading_id is None else ["answer", "memory"]
-    rows = {score_id: stored_rows(run, score_id, reading_id, threshold=threshold) for score_id in score_ids}
+    run = stored.run
+    rows = {score_id: stored.rows(score_id, reading_id, threshold=threshold) for score_id in score_ids}
     names = short_names(run, score_ids)
     marks = {score_id: marks_of(run, score_id, reading_id) for score_id in score_ids}
     signs = {score_id: EXTRACTOR_MARK * (EXTRACTOR_MARK in found) for score_id, found in marks.items()}
@@ -96,25 +96,16 @@ def scoring_details(
         scorers=scorer_lines(run, rows, reading_id),
         agreements=scorer_agreements(marked, targets, threshold),
         safe=next((found for found in safe if found is not None), None),
-        official=_official(run, scorers, rows, reading_id, targets),
+        official=_official(scorers, rows, targets),
         drift=[found for score_id in score_ids if (found := drift_of(run, score_id))],
     )
 
 
 def _official(
-    run: Run,
-    scorers: Mapping[str, str],
-    rows: Mapping[str, Sequence[Row]],
-    reading_id: str | None,
-    targets: Sequence[str],
+    scorers: Mapping[str, str], rows: Mapping[str, Sequence[Row]], targets: Sequence[str]
 ) -> list[OfficialAggregates]:
     for score_id, scorer in scorers.items():
-        found = [
-            official_aggregates(
-                scorer, rows[score_id], target, upstream_of(run, score_id, reading_id, target)
-            )
-            for target in targets
-        ]
+        found = [official_aggregates(scorer, rows[score_id], target) for target in targets]
         if any(found):
             return [each for each in found if each is not None]
     return []

@@ -97,13 +97,19 @@ def _is_unanswerable(row: Sample) -> bool:
     return bool(row["answer"] == NOT_ANSWERABLE)
 
 
-def _with_evidence(sample: Sample) -> dict[str, Any]:
+def _with_evidence(sample: Sample) -> Sample:
+    """The sample with its evidence as lists; itself where it has them, since there may be a million of them."""
+    if "doc_type" in sample and all(isinstance(sample.get(key), (list, tuple)) for key in EVIDENCE):
+        return sample
     return {
         "doc_type": "",
         **sample,
         "evidence_pages": _listed(sample, "evidence_pages"),
         "evidence_sources": _listed(sample, "evidence_sources"),
     }
+
+
+EVIDENCE = ("evidence_pages", "evidence_sources")
 
 
 def _listed(sample: Sample, key: str) -> list[Any]:

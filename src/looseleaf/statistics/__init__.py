@@ -9,6 +9,7 @@ from looseleaf.statistics.bootstrap import (
     BootstrapInterval,
     bootstrap_ratios,
     percentile_interval,
+    resample_blocks,
     resample_weights,
 )
 from looseleaf.statistics.clusters import Clusters
@@ -54,6 +55,7 @@ __all__ = [
     "obuchowski_test",
     "paired_difference",
     "percentile_interval",
+    "resample_blocks",
     "resample_weights",
     "sample_size",
     "seed_summary",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import msgspec
 import numpy as np
 
@@ -13,11 +15,16 @@ __all__ = [
     "BootstrapInterval",
     "bootstrap_ratios",
     "percentile_interval",
+    "resample_blocks",
     "resample_weights",
 ]
 
 RESAMPLES = 10_000
 """Resamples: the percentile ends of a rate then vary by about 0.1 point from seed to seed."""
+
+
+BLOCK_CELLS = 2**20
+"""Weights in memory at a time: 8 MB, and three times as much while they are drawn."""
 
 
 class BootstrapInterval(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,11 +44,33 @@ class BootstrapInterval(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def resample_weights(clusters: int, *, resamples: int = RESAMPLES, seed: int = 0) -> Floats:
-    """How often each document is drawn: multinomial counts of `clusters` draws, shape (resamples, clusters)."""
-    draws = np.random.default_rng(seed).integers(0, clusters, (resamples, clusters))
-    draws += clusters * np.arange(resamples)[:, None]
-    counts = np.bincount(draws.ravel(), minlength=resamples * clusters)
-    return counts.reshape(resamples, clusters).astype(np.float64)
+    """How often each document is drawn: multinomial counts of `clusters` draws.
+
+    Args:
+        clusters: number of documents, at least 1.
+        resamples: number of resamples.
+        seed: of the draw; the same seed gives the same weights.
+
+    Returns:
+        Counts as floats, shape (resamples, clusters); each row sums to `clusters`.
+    """
+    return np.concatenate(
+        list(resample_blocks(clusters, resamples=resamples, seed=seed, cells=resamples * clusters))
+    )
+
+
+def resample_blocks(
+    clusters: int, *, resamples: int = RESAMPLES, seed: int = 0, cells: int = BLOCK_CELLS
+) -> Iterator[Floats]:
+    """The rows of `resample_weights` in blocks of at most `cells` weights (at least one row): the same draws."""
+    generator = np.random.default_rng(seed)
+    rows = max(1, cells // max(1, clusters))
+    for start in range(0, resamples, rows):
+        count = min(rows, resamples - start)
+        draws = generator.integers(0, clusters, (count, clusters))
+        draws += clusters * np.arange(count)[:, None]
+        counts = np.bincount(draws.ravel(), minlength=count * clusters)
+        yield counts.reshape(count, clusters).astype(np.float64)
 
 
 def bootstrap_ratios(sums_x: Floats, sums_y: Floats, weights: Floats) -> Floats:
