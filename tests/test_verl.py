@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -293,7 +294,6 @@ def test_an_unscored_rollout_changes_nothing_for_its_group_nor_for_the_loss(
     world: VerlWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import torch
-    from verl.trainer.ppo.core_algos import agg_loss
 
     broken_for(monkeypatch, world, [])  # the guess and the lost one took no note
     llm = mixed(world)
@@ -310,15 +310,49 @@ def test_an_unscored_rollout_changes_nothing_for_its_group_nor_for_the_loss(
         assert done.batch["advantages"][row][mask[row]].numpy() == pytest.approx(wanted[row], abs=1e-6)
     assert not done.batch["advantages"][2:].any()
     assert torch.isfinite(done.batch["advantages"]).all()
-    logprobs = torch.zeros(done.batch["responses"].shape, requires_grad=True)
-    loss_matrix = -done.batch["advantages"] * torch.exp(logprobs) + logprobs**2  # a policy and a KL term
-    for how in ("token-mean", "seq-mean-token-mean"):
-        (gradient,) = torch.autograd.grad(
-            agg_loss(loss_matrix, done.batch["response_mask"], how), logprobs, retain_graph=True
-        )
+    for how in ("dapo", "grpo", "dr_grpo"):
+        loss, gradient = loss_of(world, done.batch, how)
+        assert math.isfinite(loss)
         assert torch.isfinite(gradient).all()
         assert not gradient[2:].any()
         assert gradient[:2][mask[:2]].abs().min() > 0
+    alone, _ = loss_of(world, done.batch[:2], "dapo")
+    assert loss_of(world, done.batch, "dapo")[0] == pytest.approx(alone, rel=1e-6)
+
+
+def loss_of(world: VerlWorld, batch: Any, how: str) -> tuple[float, Any]:
+    """verl's policy loss with its KL term, and its gradient by the log-probability of each token."""
+    import torch
+    from verl.trainer.ppo.core_algos import agg_loss, get_policy_loss_fn, kl_penalty
+    from verl.utils.config import omega_conf_to_dataclass
+
+    changed = msgspec.structs.replace(
+        world.config, train=msgspec.structs.replace(world.config.train, loss=how)
+    )
+    config = omega_conf_to_dataclass(compose(changed, world.config_file, ONE_GPU).actor_rollout_ref.actor)
+    mask = batch["response_mask"]
+    config.global_batch_info.update(
+        dp_size=1,
+        batch_num_tokens=int(mask.sum()),
+        global_batch_size=GROUP,
+        loss_scale_factor=config.loss_scale_factor,
+    )
+    old = batch["rollout_log_probs"]
+    logprobs = (old + 0.01).requires_grad_()
+    loss, _ = get_policy_loss_fn("vanilla")(
+        old_log_prob=old,
+        log_prob=logprobs,
+        advantages=batch["advantages"],
+        response_mask=mask,
+        loss_agg_mode=config.loss_agg_mode,
+        config=config,
+    )
+    divergence = kl_penalty(logprobs, old, config.kl_loss_type)
+    loss = loss + config.kl_loss_coef * agg_loss(
+        divergence, mask, config.loss_agg_mode, **config.global_batch_info
+    )
+    (gradient,) = torch.autograd.grad(loss, logprobs)
+    return float(loss.detach()), gradient
 
 
 def test_verls_own_grpo_cannot_take_an_unscored_rollout_for_a_wrong_one(
