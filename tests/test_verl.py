@@ -134,9 +134,11 @@ def test_verl_accepts_the_settings(tmp_path: Path, model: Path, train: dict[str,
 def test_adapters_reach_the_model_config(tmp_path: Path, model: Path) -> None:
     from verl.utils.config import omega_conf_to_dataclass
 
-    world = verl_world(tmp_path, model, train={"lora": {"rank": 8, "alpha": 16, "targets": ["q_proj"]}})
+    lora = {"rank": 8, "alpha": 16, "targets": ["q_proj"]}
+    world = verl_world(tmp_path, model, train={"lora": lora, "freeze_vision": True})
     found = omega_conf_to_dataclass(composed(world).actor_rollout_ref.model)
     assert (found.lora_rank, found.lora_alpha, list(found.target_modules)) == (8, 16, ["q_proj"])
+    assert found.exclude_modules == ".*visual.*"
 
 
 def test_an_override_that_verl_does_not_know_is_refused_with_a_sentence(world: VerlWorld) -> None:

@@ -253,6 +253,13 @@ def test_what_verl_has_nothing_for_is_refused_with_a_sentence(change: dict[str, 
         verl_overrides(configured(**change), Path("c.toml"))
 
 
+def test_adapters_can_leave_the_vision_encoder_out() -> None:
+    key = "actor_rollout_ref.model.exclude_modules"
+    frozen = verl_settings(configured(lora={"rank": 8}, freeze_vision=True), Path("c.toml"))
+    assert frozen[key] == ".*visual.*"
+    assert verl_settings(configured(lora={"rank": 8}), Path("c.toml"))[key] is None
+
+
 def test_evaluation_in_training_is_refused() -> None:
     with pytest.raises(ConfigError, match="evaluate its checkpoints"):
         check_supported(_unchecked(eval_every=5))

@@ -24,6 +24,8 @@ page at once take less than half of it. Override it for protocols that open with
 
 LOSSES = {"grpo": "seq-mean-token-mean", "dapo": "token-mean", "dr_grpo": "seq-mean-token-sum-norm"}
 """How verl calls the ways of averaging tokens that TRL calls `grpo`, `dapo` and `dr_grpo`."""
+VISION = ".*visual.*"
+"""Names of the modules of a vision encoder (Qwen2-VL to Qwen3-VL in transformers)."""
 SCHEDULES = ("constant", "cosine")
 """Schedules of verl's FSDP optimiser."""
 
@@ -47,7 +49,8 @@ def check_supported(config: TrainConfig) -> None:
             train.lora and train.lora.dropout
         ),
         "verl 0.9.1 accepts freeze_vision_tower and does nothing with it; set [train] freeze_vision = false, or train "
-        "adapters with targets of the language model.": train.freeze_vision,
+        "adapters ([train.lora]), which can leave the vision encoder out.": train.freeze_vision
+        and not train.lora,
         'verl starts its own servers; set [train.vllm] mode = "colocate".': vllm.mode != "colocate",
         "[train.engine] holds arguments of the built-in engine; give verl's own as KEY=VALUE after the "
         "configuration.": bool(train.engine),
@@ -131,6 +134,7 @@ def _model(config: TrainConfig) -> dict[str, Any]:
             "actor_rollout_ref.model.lora_rank": train.lora.rank,
             "actor_rollout_ref.model.lora_alpha": train.lora.alpha,
             "actor_rollout_ref.model.target_modules": targets if isinstance(targets, str) else list(targets),
+            "actor_rollout_ref.model.exclude_modules": VISION if train.freeze_vision else None,
             "actor_rollout_ref.rollout.load_format": "safetensors",  # adapters alone are sent to the servers
         }
     return found
