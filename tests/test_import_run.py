@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -416,3 +417,52 @@ def test_the_formats_are_listed(cli: Cli) -> None:
     assert said.code == 0
     for name in IMPORTERS:
         assert name in said.out
+
+
+def test_files_and_lines_that_are_too_large_are_refused_in_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from looseleaf.adapters.imports import json_file
+
+    rows = [ff.chat_row(), ff.chat_row(padding="x" * 20_000), ff.chat_row()]
+    whole = ff.write_json(tmp_path / "r.json", rows)
+    lines = ff.write_lines(tmp_path / "r.jsonl", rows)
+    monkeypatch.setattr(json_file, "MAX_FILE", 10_000)
+    monkeypatch.setattr(json_file, "MAX_LINE", 10_000)
+    with pytest.raises(DataError, match=r"r\.json is larger than"):
+        import_run(ImportRequest(importer_named("chat"), whole), tmp_path / "run")
+    outcome = import_run(ImportRequest(importer_named("chat"), lines), tmp_path / "run")
+    assert (outcome.imported, outcome.n_rejected) == (2, 1)
+    assert "a line longer than" in outcome.rejected[0].why
+
+
+def test_the_example_of_the_documentation_works(tmp_path: Path, cli: Cli) -> None:
+    text = (Path(__file__).parents[1] / "docs" / "import.md").read_text(encoding="utf-8")
+    trajectory, asked = re.findall(r"```json\n(.*?)```", text, re.DOTALL)
+    ff.write_lines(tmp_path / "trajectories.jsonl", [json.loads(trajectory)])
+    ff.write_lines(tmp_path / "questions.jsonl", [json.loads(asked)])
+    assert cli("import", "trajectories", tmp_path, "--out", tmp_path / "run").code == 0
+    assert cli("score", tmp_path / "run").code == 0
+    values = json.loads((tmp_path / "run" / "report" / "report.json").read_text())["headline"]["values"]
+    assert (values["Acc"]["value"], values["MemAcc"]["value"], values["Rec"]["value"]) == (1.0, 1.0, 1.0)
+    for name in IMPORTERS:
+        assert f"`{name}`" in text
+
+
+def test_records_that_do_not_fit_the_schema_are_named(tmp_path: Path) -> None:
+    good = {
+        "trajectory_id": "m:0#0",
+        "question_id": "m:0",
+        "benchmark": "m",
+        "doc_id": "d.pdf",
+        "question": "Q?",
+        "stop_reason": "answered",
+    }
+    bad = [{**good, "stop_reason": "bored"}, {**good, "undefined": ["everything"]}, {**good, "version": 99}]
+    path = ff.write_lines(tmp_path / "trajectories.jsonl", [good, *bad])
+    outcome = import_run(ImportRequest(importer_named("trajectories"), path), tmp_path / "run")
+    assert (outcome.imported, outcome.n_rejected) == (1, 3)
+    assert all("schema" in row.why or "version" in row.why for row in outcome.rejected)
+    ff.write_lines(tmp_path / "questions.jsonl", [{"question_id": 3}])
+    with pytest.raises(DataError, match=r"questions\.jsonl, row 0|questions\.jsonl, line 1"):
+        import_run(ImportRequest(importer_named("trajectories"), path), tmp_path / "other")
