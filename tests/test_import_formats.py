@@ -188,10 +188,19 @@ def test_madqa_failures_lists_and_the_evaluators_minimal_form(importing: Importi
     several = {"question": "Q2?", "answer": ["a", "b"], "citations": [{"document": "d.pdf", "page": 1}]}
     counted = {"question": "Q3?", "answer": "x", "iterations": 2}
     none = {"question": "Q4?", "answer": None, "iterations": 5}
-    path = ff.write_lines(tmp_path / "results.jsonl", [failed, several, counted, none])
+    broken = {
+        "question": "Q5?",
+        "answer": ["Error occurred"],
+        "citations": [],
+        "iterations": 1,
+        "error": "500",
+    }
+    silent = {"question": "Q6?", "answer": ["No response received"], "citations": [], "iterations": 1}
+    path = ff.write_lines(tmp_path / "results.jsonl", [failed, several, counted, none, broken, silent])
     made = list(importing("madqa", path).run.trajectories().values())
-    assert [t.stop_reason for t in made] == ["provider_error", "answered", "answered", "turn_limit"]
-    assert [t.answer for t in made] == [None, "['a', 'b']", "x", None]
+    faults = ["provider_error"] * 2
+    assert [t.stop_reason for t in made] == ["provider_error", "answered", "answered", "turn_limit", *faults]
+    assert [t.answer for t in made] == [None, "['a', 'b']", "x", None, None, None]
     assert made[1].undefined == ("memory", "pages", "steps")
     assert made[2].undefined == ("memory", "pages")
     assert made[2].turns == 2
@@ -330,6 +339,17 @@ def test_verifiers_results(importing: Importing, tmp_path: Path) -> None:
     assert (second.stop_reason, second.error) == (StopReason.PROVIDER_ERROR, "ModelError: timed out")
     question = outcome.run.questions()[0]
     assert (question.native_id, question.references, question.evidence_pages) == ("4", ("17",), (3,))
+
+
+def test_verifiers_words_that_a_limit_cut_off_are_no_answer(importing: Importing, tmp_path: Path) -> None:
+    rows = [
+        ff.verifiers_result(stop_condition="max_turns_reached"),
+        ff.verifiers_result(example_id=5, stop_condition="prompt_too_long"),
+    ]
+    path = ff.write_lines(tmp_path / "results.jsonl", rows)
+    first, second = importing("verifiers", path).run.trajectories().values()
+    assert (first.stop_reason, first.answer) == (StopReason.ANSWERED, "Oslo has 17 stations.")
+    assert (second.stop_reason, second.answer) == (StopReason.CONTEXT_OVERFLOW, None)
 
 
 def test_verifiers_traces_follow_the_path_that_was_sampled_last(importing: Importing, tmp_path: Path) -> None:

@@ -29,6 +29,9 @@ __all__ = ["MADQA"]
 
 PAGE_BASE = 1
 """First page of MADQA (OxRML/MADQA @ 978fa76, baselines/bm25-mllm-agent/utils.py)."""
+NO_RESPONSE = "No response received"
+"""What stands for an answer that a server did not give (openai-file-search/openai_file_search_agent.py); other faults
+come with an `error`, whatever text stands under `answer`."""
 OTHER_DOCUMENTS = "Pages of other documents were shown too: navigation within the one document is undefined."
 
 Place = tuple[str, int]
@@ -44,7 +47,8 @@ def _row(where: str, record: Any) -> SourceRow:
     given = [as_mapping(step, "a step") for step in items(row, "trajectory")]
     shown = [_places(step) for step in given]
     answer = _answer(row.get("answer"))
-    error = optional_text(row, "error")
+    error = optional_text(row, "error") or (answer if answer == NO_RESPONSE else "")
+    answer = None if error else answer
     strangers = any(name != document for places in shown for name, _ in places)
     lacks: list[Part] = ["memory"]
     if strangers or not given:
@@ -113,8 +117,16 @@ def _step(number: int, step: Mapping[str, Any], places: list[Place], document: s
         ),
         model_text=optional_text(step, "content", "raw_response"),
         usage=usage_of(step["usage"]) if isinstance(step.get("usage"), dict) else Usage(),
-        invalid=optional_text(step, "error") or None,
+        invalid=optional_text(step, "error") or _refused(step) or None,
     )
+
+
+def _refused(step: Mapping[str, Any]) -> str:
+    """What the environment said of a call that it could not carry out, where it carried out none."""
+    results = [as_mapping(result, "a tool result") for result in items(step, "tool_results")]
+    if any("results" in result for result in results):
+        return ""
+    return next((said for result in results if (said := optional_text(result, "error"))), "")
 
 
 def _action(step: Mapping[str, Any]) -> Action | None:
@@ -143,7 +155,7 @@ def _answer(given: Any) -> str | None:
 
 
 def _stop_reason(answer: str | None, error: str) -> StopReason:
-    if error and answer is None:
+    if error:
         return StopReason.PROVIDER_ERROR
     return StopReason.TURN_LIMIT if answer is None else StopReason.ANSWERED
 

@@ -32,8 +32,14 @@ from looseleaf.trajectory import StopReason
 __all__ = ["VERIFIERS"]
 
 FILES = ("traces.jsonl", "results.jsonl")
-OVERFLOWS = frozenset({"prompt_too_long", "context_overflow", "max_total_completion_tokens"})
-"""Stop conditions of a conversation that outgrew its context."""
+OVERFLOWS = frozenset(
+    {
+        *("prompt_too_long", "max_total_completion_tokens_reached"),
+        *("context_length", "max_input_tokens", "max_output_tokens", "max_total_tokens"),
+    }
+)
+"""Stop conditions of a conversation that outgrew its context or its tokens, so that its last words are no answer
+(PrimeIntellect-ai/verifiers @ a60a606, legacy/envs/multiturn_env.py and v1/trace.py, is_truncated)."""
 
 
 def _read(path: Path, options: Mapping[str, str]) -> Iterable[SourceRow | Rejected]:
@@ -182,7 +188,7 @@ def _row(
 ) -> SourceRow:
     if error and not any(isinstance(m, dict) and m.get("role") == "assistant" for m in messages):
         messages = [*messages, {"role": "assistant", "content": ""}]
-    read = read_conversation(messages, base=base, notes_kept=kept)
+    read = read_conversation(messages, base=base, notes_kept=kept, answers=stop not in OVERFLOWS)
     answer = None if error else read.answer
     reason = stop_of(answer, error)
     overflow = reason is StopReason.TURN_LIMIT and stop in OVERFLOWS
