@@ -129,6 +129,22 @@ def test_without_the_extra_one_sentence_says_what_to_install(
         )
 
 
+def test_the_demonstration_gets_what_was_asked_for(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("trl")
+    from looseleaf.training import demo
+
+    asked: list[Any] = []
+    monkeypatch.setattr(demo, "run_demo", lambda *places, **names: asked.append((places, names)))
+    assert cli("train", "demo", "--out", tmp_path, "--seeds", 2, "--steps", 3, "--processes", 1).code == 0
+    assert cli("train", "demo", "--out", tmp_path).code == 0
+    (places, names), (_, usual) = asked
+    assert places == (tmp_path, 2)
+    assert (names["steps"], names["processes"]) == (3, 1)
+    assert "steps" not in usual
+
+
 def test_the_verb_may_be_left_out_and_help_lists_all_verbs(cli: Cli, setup: Setup) -> None:
     assert cli("train", setup.config, "--set", "train.sede=1") == cli(
         "train", "start", setup.config, "--set", "train.sede=1"

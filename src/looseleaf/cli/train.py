@@ -233,8 +233,11 @@ def demo(
     out: Annotated[Path, typer.Option("--out", help="Folder of everything that it makes.")] = Path(
         "train-demo"
     ),
-    seeds: Annotated[int, typer.Option(min=1, help="Repetitions, side by side.")] = 5,
-    steps: Annotated[int, typer.Option(min=1, help="GRPO steps of each reward.")] = 60,
+    seeds: Annotated[int, typer.Option(min=1, help="Repetitions of each reward.")] = 5,
+    steps: Annotated[
+        int | None, typer.Option(min=1, help="GRPO steps of each reward; its usual number by default.")
+    ] = None,
+    processes: Annotated[int, typer.Option(min=1, help="Trainings side by side, one thread each.")] = 2,
 ) -> None:
     """Train a tiny model on this machine's processor under answer-only, AWM and a placebo, and evaluate it held out."""
     from looseleaf.training.processing import require_training
@@ -242,7 +245,10 @@ def demo(
     require_training()
     from looseleaf.training.demo import run_demo
 
-    run_demo(out, seeds=seeds, steps=steps, say=typer.echo)
+    if steps is None:
+        run_demo(out, seeds, processes=processes, say=typer.echo)
+    else:
+        run_demo(out, seeds, steps=steps, processes=processes, say=typer.echo)
 
 
 def _say(line: str) -> None:
