@@ -173,7 +173,7 @@ def test_a_missing_driver_names_the_extra(tmp_path: Path, monkeypatch: pytest.Mo
         raise ImportError("Install s3fs to access S3")
 
     monkeypatch.setattr("fsspec.core.url_to_fs", missing)
-    with pytest.raises(ConfigError, match=r"pip install 'looseleaf\[s3\]'"):
+    with pytest.raises(ConfigError, match=r"pip install 'looseleaf\[ray\]'"):
         Cache(tmp_path, "s3://bucket/x").put("text/a", b"")
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import json
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -39,7 +41,7 @@ pytestmark = [
 ]
 
 AGENT = """
-import sys, time
+import os, sys, time
 from looseleaf import Action
 
 def node():
@@ -47,11 +49,13 @@ def node():
     return ray.get_runtime_context().get_node_id() if ray and ray.is_initialized() else "here"
 
 class Agent:
-    def __init__(self, log="", seconds=0.0):
-        self.log, self.seconds = log, seconds
+    def __init__(self, log="", seconds=0.0, deadly=""):
+        self.log, self.seconds, self.deadly = log, seconds, deadly
 
     def act(self, view):
         if not view.history:
+            if self.deadly and self.deadly in view.question:
+                os._exit(1)
             if self.log:
                 with open(self.log, "a") as lines:
                     lines.write(node() + " " + view.question + "\\n")
@@ -214,6 +218,20 @@ def test_a_mistake_that_shows_only_on_a_node_is_one_sentence(
             index_documents([own_set.docs / "report_0.pdf"], stage, executor, concurrency=1)
 
 
+@pytest.mark.slow
+def test_a_question_that_kills_its_process_is_a_fault_and_costs_no_other_row(
+    own_set: OwnSet, agent: str, executor: Executor, tmp_path: Path
+) -> None:
+    deadly = configured(own_set, agent, options={"deadly": "Lima"}, concurrency=16)
+    with PageStore(tmp_path / "cache") as store:
+        outcome = execute(deadly, tmp_path / "run", store=store, executor=executor)
+    assert (outcome.finished_now, outcome.faults) == (6, 1)
+    lost = outcome.run.trajectories()["mini:1#0"]
+    assert (
+        lost.error == "It was running when its process or node was lost, 4 times; run the same command again."
+    )
+
+
 # -- a node dies -----------------------------------------------------------------------------------------------
 
 
@@ -252,6 +270,66 @@ def test_a_node_that_is_killed_in_mid_run_changes_no_row(
     run_ids = {row.pop("run_id") for row in there.values()}, {row.pop("run_id") for row in here.values()}
     assert len(run_ids[0]) == len(run_ids[1]) == 1
     assert there == here
+
+
+# -- a cluster of one's own ------------------------------------------------------------------------------------
+
+LISTENERS = """
+import os, pathlib, subprocess, sys
+from looseleaf.runner.executor import executor_named
+
+def tree(pid):
+    children = subprocess.run(["pgrep", "-P", str(pid)], capture_output=True, text=True).stdout.split()
+    return [pid, *(found for child in children for found in tree(int(child)))]
+
+with executor_named("ray"):
+    inodes = set()
+    for pid in tree(os.getpid()):
+        for file in pathlib.Path(f"/proc/{pid}/fd").glob("*"):
+            try:
+                inodes.add(os.readlink(file).removeprefix("socket:[").rstrip("]"))
+            except OSError:
+                pass
+    for table in ("tcp", "tcp6"):
+        for line in pathlib.Path(f"/proc/net/{table}").read_text().splitlines()[1:]:
+            fields = line.split()
+            if fields[3] == "0A" and fields[9] in inodes:
+                print(fields[1].split(":")[0])
+"""
+LOOPBACK_HEX = {"0100007F", "0000000000000000FFFF00000100007F", "00000000000000000000000001000000"}
+"""127.0.0.1, ::ffff:127.0.0.1 and ::1 as the kernel writes them."""
+
+
+@pytest.mark.slow
+def test_a_cluster_of_this_machine_listens_on_the_loopback_interface_only(tmp_path: Path) -> None:
+    script = tmp_path / "listeners.py"
+    script.write_text(LISTENERS, encoding="utf-8")
+    said = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True, timeout=120)
+    listening = said.stdout.split()
+    assert len(listening) > 3
+    assert set(listening) <= LOOPBACK_HEX
+
+
+@pytest.mark.slow
+def test_the_command_on_a_cluster_of_its_own_goes_on_where_it_was_killed(
+    own_set: OwnSet, tmp_path: Path
+) -> None:
+    command = [
+        *(sys.executable, "-m", "looseleaf", "eval", own_set.questions, "--docs", own_set.docs),
+        *("--out", tmp_path / "run", "--executor", "ray", "--cache", tmp_path / "cache", "--samples", "6"),
+    ]
+    rows = tmp_path / "run" / "trajectories.jsonl"
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as first:
+        deadline = time.monotonic() + 120
+        while time.monotonic() < deadline and not (rows.exists() and rows.read_bytes().count(b"\n")):
+            time.sleep(0.01)
+        first.kill()
+    done = rows.read_bytes().count(b"\n")
+    assert done > 0
+    second = subprocess.run(command, capture_output=True, text=True, timeout=240)
+    assert second.returncode == 0, second.stderr
+    assert len(rows_of(Run.open(tmp_path / "run"))) == 42
+    assert f"{42 - done} trajectories now, {done} before" in second.stdout
 
 
 # -- without a cluster -----------------------------------------------------------------------------------------

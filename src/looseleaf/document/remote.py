@@ -118,8 +118,8 @@ def _open(url: str) -> tuple[Any, str]:
         files, root = url_to_fs(url, skip_instance_cache=True, use_listings_cache=False)
     except ImportError as problem:
         raise ConfigError(
-            f"The cache {url} needs fsspec and its driver for {scheme} ({problem}); run: pip install 'looseleaf[s3]', "
-            f"or install the package that fsspec names for {scheme}."
+            f"The cache {url} needs fsspec and its driver for {scheme} ({problem}); run: pip install 'looseleaf[ray]' "
+            f"for s3, or the package that fsspec names for {scheme}."
         ) from problem
     except ValueError as problem:
         raise ConfigError(

@@ -21,9 +21,10 @@ __all__ = ["RayExecutor"]
 
 MOST_IN_GROUP = 8
 """Items of a group: they share an open document and its index, and a node that dies costs no more than these."""
-RETRIES = 5
-"""How often a group is run again because its process or node died; then its rows are faults, and the same command tries
-them again. A question that kills every process which takes it must not take the whole cluster along."""
+RETRIES = 3
+"""How often a group is run again because its process or node died. Then its items run one by one, as often each; what
+is still lost becomes a fault, which the same command tries again. So a question that kills every process which takes it
+costs the others nothing but time, and does not go round the cluster for ever."""
 LOST = "It was running when its process or node was lost, {} times"
 
 
@@ -48,7 +49,7 @@ class RayExecutor:
         return Shape(group, max(1, concurrency // group))
 
     async def run(self, stage: Stage[Any, Any], items: Sequence[Any]) -> list[Any]:
-        """The records of a group; of a group that was lost too often, the stage's records of that.
+        """The records of a group; for an item that was lost too often, the stage's record of that.
 
         Raises:
             ConfigError: a setting does not work on the node.
@@ -61,12 +62,18 @@ class RayExecutor:
         except self._ray.exceptions.RayTaskError:
             raise  # a mistake in our own code, as it would be here
         except self._ray.exceptions.RayError:
-            return [stage.failed(item, LOST.format(RETRIES + 1)) for item in items]
+            return await self._one_by_one(stage, items)
         reply = msgspec.msgpack.decode(answer, type=Reply)
         if reply.refusal:
             raise ConfigError(reply.refusal)
         self._elsewhere[stage.kind] = added(self.elsewhere(stage.kind), reply.counts)
         return decoded(reply.records, kind_named(stage.kind).record)
+
+    async def _one_by_one(self, stage: Stage[Any, Any], items: Sequence[Any]) -> list[Any]:
+        """The records of a group that was lost too often."""
+        if len(items) == 1:
+            return [stage.failed(items[0], LOST.format(RETRIES + 1))]
+        return [record for item in items for record in await self.run(stage, [item])]
 
     def elsewhere(self, kind: str) -> Counts:
         """What the tasks have counted."""
