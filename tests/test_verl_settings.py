@@ -310,10 +310,14 @@ def test_paths_are_the_same_in_every_process(tmp_path: Path, monkeypatch: pytest
 
 
 def test_the_command_says_what_is_wrong_and_exits_with_2(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(SystemExit):
         main([])
     capsys.readouterr()
     assert main([str(tmp_path / "none.toml"), "trainer.nnodes=2"]) == 2
     assert "cannot be read" in capsys.readouterr().err
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
+    launch = RECIPES / "verl" / "launch.toml"
+    assert main([str(RECIPES / "verl" / "awm.toml"), "--with", str(launch), "trainer.nnodes=2"]) == 2
+    assert capsys.readouterr().err == NO_VERL_EXTRA + "\n"

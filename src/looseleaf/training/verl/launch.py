@@ -33,7 +33,6 @@ def run_verl(config: TrainConfig, overrides: Sequence[str] = ()) -> None:
     Raises:
         UserError: verl is not installed, or a setting, the data or an override cannot be used.
     """
-    require_verl()
     composed = prepare(config, overrides)
 
     from verl.trainer.main_ppo import TaskRunnerV1, run_ppo
@@ -48,8 +47,10 @@ def prepare(config: TrainConfig, overrides: Sequence[str] = ()) -> Any:
     """Check everything that can be checked without a GPU, freeze the configuration, and compose verl's.
 
     Raises:
-        UserError: a setting, the data or an override cannot be used, or training overlaps with evaluation.
+        UserError: verl is not installed, a setting, the data or an override cannot be used, or training overlaps with
+            evaluation.
     """
+    require_verl()
     config = with_absolute_paths(config)
     check_supported(config)
     check_held_out(config, training_set(config))
