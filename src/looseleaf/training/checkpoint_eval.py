@@ -53,7 +53,9 @@ def evaluation_callback(config: TrainConfig, processor: Any, *, store: PageStore
             self.evaluated: dict[int, Evaluated] = {}
 
         def on_step_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-            if state.global_step == 0:  # and not when training begins: what is checked then may still refuse it
+            if (
+                state.global_step == 0
+            ):  # and not when training begins: what is checked then may still refuse it
                 self._evaluate(state, kwargs["model"])
 
         def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
