@@ -124,6 +124,7 @@ def make_trainer(
         config.training_score,
         questions.questions[0].benchmark,
         reads_memory=reward.reads_memory,
+        tokenize=conversation.tokenizer.tokenize,
     )
     is_main = arguments.process_index == 0
     record = None

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 import numpy as np
@@ -87,6 +87,7 @@ class RolloutScorer:
         reads_memory: whether the reader is asked.
         overflow: what a rollout that outgrew its token budget is: left out, since the budget is the engine's and not
             the agent's, or scored as the empty prediction that evaluation takes it for.
+        tokenize: tokens of a search query, for ALDEN's penalty of repeated ones.
         concurrency: rollouts in flight.
 
     Raises:
@@ -100,7 +101,8 @@ class RolloutScorer:
         benchmark: str,
         *,
         reads_memory: bool,
-        overflow: str = "left-out",
+        overflow: Literal["left-out", "scored"] = "left-out",
+        tokenize: Callable[[str], Sequence[str]] = str.split,
         concurrency: int = CONCURRENCY,
     ) -> None:
         self.reward = reward
@@ -111,6 +113,7 @@ class RolloutScorer:
         self._samples = getattr(reward, "readers", 1)
         self._leaves_out = frozenset({StopReason.CONTEXT_OVERFLOW} if overflow == "left-out" else ())
         self._concurrency = concurrency
+        self._tokenize = tokenize
         self.ids = self._ledger_ids()
 
     def _ledger_ids(self) -> LedgerIds:
@@ -170,7 +173,7 @@ class RolloutScorer:
         )
 
     def _alden(self, question: Question, trajectory: Trajectory, reward: AldenReward) -> Evidence:
-        episode = alden_episode(reward, trajectory, question)
+        episode = alden_episode(reward, trajectory, question, self._tokenize)
         left_out = trajectory.stop_reason in self._leaves_out
         if left_out:
             episode = msgspec.structs.replace(episode, turns=None)

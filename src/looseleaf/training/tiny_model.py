@@ -119,8 +119,8 @@ class TinySize(msgspec.Struct, frozen=True, kw_only=True):
 HEADS = 4
 ROPE_THETA = 10_000.0
 INITIAL_SPREAD = 0.08
-"""Standard deviation of initial weights. The 0.02 of large models is for widths of thousands; at a width of 64 it leaves
-so little signal that after 300 steps such a model read no digit (held out: 1 %), and with this 97 %."""
+"""Standard deviation of initial weights. The 0.02 of large models is for widths of thousands; at a width of 64 it
+leaves so little signal that after 300 steps such a model read no digit (held out: 1 %), and with this 97 %."""
 CONTEXT = 16_384
 """Positions of the language model: more than any rollout of the tests has."""
 LEARNT_POSITIONS = 256
@@ -171,7 +171,9 @@ def _tokenizer(vocabulary: int, texts: Sequence[str], phrases: Sequence[str]) ->
     )
     bpe.train_from_iterator([*_shipped_texts(), *texts], trainer)
     bpe.add_special_tokens([AddedToken(token, special=True, normalized=False) for token in SPECIAL])
-    bpe.add_tokens([AddedToken(text, special=False, normalized=False) for text in (*TAGS, *CALLS, *ROLES, *phrases)])
+    bpe.add_tokens(
+        [AddedToken(text, special=False, normalized=False) for text in (*TAGS, *CALLS, *ROLES, *phrases)]
+    )
     tokenizer = PreTrainedTokenizerFast(
         tokenizer_object=bpe,
         eos_token=END_OF_TURN,

@@ -21,7 +21,7 @@ GROUPS, GROUP_SIZE = 4, 8
 """Prompts of a step, and rollouts of a prompt (AWM: G = 8)."""
 LEARNING_RATE = 2e-4
 WARMUP = 0.1
-"""Share of the steps in which the learning rate rises: Adam's first steps are its largest."""
+"""Share of the steps in which the learning rate rises: Adam's first steps are its largest. It then falls to nothing."""
 COMPLETION_TOKENS = 600
 """Tokens of a rollout after its first message; three turns and a page take about 90."""
 
@@ -110,6 +110,7 @@ def _tables(arm: Arm, seed: int, start: Path, world: Path, out: Path, steps: int
             "group_size": GROUP_SIZE,
             "micro_batch": GROUPS * GROUP_SIZE,
             "learning_rate": LEARNING_RATE,
+            "schedule": "linear",
             "warmup": WARMUP,
             "kl": 0.0,
             "loss": "dapo",
