@@ -8,9 +8,9 @@ width of a terminal nor the version of typer or rich changes a byte of it. A tes
 
 from __future__ import annotations
 
+import argparse
 import enum
 import inspect
-import sys
 import types
 import typing
 from collections.abc import Callable, Iterator
@@ -198,6 +198,12 @@ def anchor(name: str) -> str:
     return name.replace(" ", "-")
 
 
+def main() -> None:
+    """Write the page."""
+    parser = argparse.ArgumentParser(description="Write the reference of the command line.")
+    parser.add_argument("file", nargs="?", type=Path, default=OUT)
+    parser.parse_args().file.write_text(reference(), encoding="utf-8")
+
+
 if __name__ == "__main__":
-    target = Path(sys.argv[1]) if len(sys.argv) > 1 else OUT
-    target.write_text(reference(), encoding="utf-8")
+    main()
