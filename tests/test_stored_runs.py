@@ -234,6 +234,21 @@ def test_ten_thousand_trajectories_in_little_memory_and_linear_time(tmp_path: Pa
         assert growth < large / small * 1.35
 
 
+def test_exporting_takes_the_same_memory_whatever_the_size(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    perf = perf_script()
+    peaks = []
+    for size in FAST_SIZES:
+        perf.make_run(tmp_path / f"run-{size}", size)
+        arguments = ("parquet", tmp_path / f"run-{size}", "--out", tmp_path / f"tables-{size}")
+        peaks.append(perf.measure("export", size, *arguments).peak_mb)
+    assert peaks[1] < peaks[0] + EXPORT_GROWTH_MB
+
+
+EXPORT_GROWTH_MB = 15
+"""Eight thousand more trajectories are 8.5 MB of JSON and some 40 MB of objects; what may grow is the batches' size."""
+
+
 @pytest.mark.slow
 def test_a_million_trajectories_in_less_than_a_gigabyte_and_linear_time(tmp_path: Path) -> None:
     small, large = 100_000, 1_000_000

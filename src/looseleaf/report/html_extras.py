@@ -83,7 +83,8 @@ def extras_of(run: Run, score_id: str, reading_id: str | None, threshold: str) -
         RunError: there is no such ledger.
     """
     score_id, reading_id = chosen_ledgers(run, score_id, reading_id)
-    rows = StoredRun(run).rows(score_id, reading_id, threshold=threshold)
+    stored = StoredRun(run)
+    rows = stored.rows(score_id, reading_id, threshold=threshold)
     found = _Ledger.of(run, score_id)
     scored = ScoredRun(run, score_id) if reading_id is not None and found.holds_lab else None
     readers = sorted(name for name in run.sidecars("readings") if name in found.readers)
@@ -96,7 +97,7 @@ def extras_of(run: Run, score_id: str, reading_id: str | None, threshold: str) -
         intervention=None
         if scored is None or reading_id is None
         else intervention(scored, reading_id, threshold, found.answer_id, found.answer_id or ""),
-        agreements=_agreements(run, score_id, readers, threshold),
+        agreements=_agreements(stored, score_id, readers, threshold),
     )
 
 
@@ -127,9 +128,8 @@ class _Ledger(NamedTuple):
         return cls(lab, frozenset(readers), answer_id)
 
 
-def _agreements(run: Run, score_id: str, readers: Sequence[str], threshold: str) -> list[Agreement]:
+def _agreements(stored: StoredRun, score_id: str, readers: Sequence[str], threshold: str) -> list[Agreement]:
     """Every pair of readers."""
-    stored = StoredRun(run)
     rows = {
         reading_id: stored.rows(score_id, reading_id, threshold=threshold)
         for reading_id in (readers if len(readers) > 1 else ())
