@@ -171,7 +171,10 @@ class Conversation:
 
     def system_text(self) -> str:
         """The system message with its tools, as the template renders it, without the marks around it."""
-        system = {"role": "system", "content": render_system(self.protocol, self.actions, self.options.prompt)}
+        system = {
+            "role": "system",
+            "content": render_system(self.protocol, self.actions, self.options.prompt),
+        }
         whole = self._rendered([system], tools=self.tools)
         return whole.partition("\n")[2].rpartition(str(self.tokenizer.eos_token))[0]
 

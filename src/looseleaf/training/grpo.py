@@ -23,7 +23,7 @@ from looseleaf.training.rollout_rewards import RolloutScorer
 from looseleaf.training.sft import FINAL, accumulation, checkpointing_argument, checkpoints, engine_arguments
 from looseleaf.training.shim import Task, TaskSource, TokenBudget, shim_class
 from looseleaf.training.telemetry import StepLog
-from looseleaf.training.weights import load_trainable, save_whole
+from looseleaf.training.weights import load_trainable, save_trained
 
 __all__ = ["GrpoOutcome", "grpo_arguments", "last_checkpoint", "make_trainer", "run_grpo", "task_source"]
 
@@ -82,8 +82,7 @@ def run_grpo(
     trainer.add_callback(_gate_callback(trainer, config, gates, say))
     try:
         trainer.train(resume_from_checkpoint=None if found is None else str(found))
-        if trainer.is_world_process_zero():
-            save_whole(trainer.accelerator.unwrap_model(trainer.model), trainer.processing_class, out / FINAL)
+        save_trained(trainer, trainer.processing_class, out / FINAL, config.train.dtype)
     finally:
         trainer.close()
     log = StepLog(out / STEPS, int(trainer.state.global_step)).read()

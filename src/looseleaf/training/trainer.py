@@ -221,7 +221,7 @@ class LooseleafTrainer(GRPOTrainer):  # type: ignore[misc, unused-ignore]  # unt
         Args:
             forced: first turns that stand for what the model would have said, one a rollout.
         """
-        unwrapped = self.accelerator.unwrap_model(self.model)
+        unwrapped = _without_adapters(self.accelerator.unwrap_model(self.model))
         self._watching, self._forced, self.gating = [], [tuple(ids) for ids in forced], True
         hook = unwrapped.register_forward_hook(self._watch)
         try:
@@ -323,6 +323,11 @@ class LooseleafTrainer(GRPOTrainer):  # type: ignore[misc, unused-ignore]  # unt
 def rollout_reward(**_: Any) -> list[float]:
     """TRL wants a reward function; `LooseleafTrainer._calculate_rewards` never calls it."""
     raise NotImplementedError
+
+
+def _without_adapters(model: Any) -> Any:
+    """The model whose forward pass generation calls: with adapters, the one that they are put into."""
+    return model.get_base_model() if hasattr(model, "get_base_model") else model
 
 
 def _tokens_of(rollout: Rollout) -> TokenCounts:

@@ -18,7 +18,6 @@ __all__ = [
     "load_checkpoint_processor",
     "load_trainable",
     "save_trained",
-    "save_whole",
     "vision_parameters",
 ]
 
@@ -80,16 +79,6 @@ def load_checkpoint_processor(folder: str | Path) -> Any:
 def vision_parameters(model: Any) -> list[Any]:
     """Parameters of the vision encoder."""
     return [parameter for name, parameter in model.named_parameters() if VISION in f".{name}"]
-
-
-def save_whole(model: Any, processor: Any, folder: Path) -> None:
-    """Write a model and its processor; adapters are merged into a copy of the weights beneath them."""
-    if hasattr(model, "merge_and_unload"):
-        import copy
-
-        model = copy.deepcopy(model).merge_and_unload()
-    model.save_pretrained(folder)
-    processor.save_pretrained(folder)
 
 
 def save_trained(trainer: Any, processor: Any, folder: Path, dtype: str = "float32") -> None:
