@@ -10,16 +10,21 @@ import functools
 import json
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+import zlib
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from looseleaf.document import PageStore
+from looseleaf.question import Question
+from looseleaf.reward import Outcome
 from looseleaf.training.config import TrainConfig
 from looseleaf.training.config_file import train_config
 from looseleaf.training.grpo import make_trainer, run_grpo
 from looseleaf.training.questions import training_set
+from looseleaf.training.rollout_rewards import Evidence, RolloutScorer
 from looseleaf.training.tiny_model import make_tiny_model
+from looseleaf.trajectory import Trajectory
 
 NUMBERS = (41, 52, 63)
 """What page 1, 2 and 3 of each document show."""
@@ -139,22 +144,38 @@ def good_turns(page: int, number: int) -> list[str]:
 
 
 def by_member(rollout: int, turn: int) -> str:
-    """Rollouts 0, 2, 4 … answer with what page 1 shows and note it, the others answer something else."""
-    number = NUMBERS[0] if rollout % 2 == 0 else 7
+    """Rollouts 0, 3, 6 … answer with what page 1 shows and note it, the others answer something else."""
+    number = NUMBERS[0] if rollout % 3 == 0 else 7
     return good_turns(1, number)[turn]
+
+
+async def hashed_evidence(
+    self: RolloutScorer, rollouts: Iterable[tuple[Question, Trajectory]]
+) -> list[Evidence]:
+    """Scores that depend on every word that was sampled, so that rollouts of an untrained model differ in worth."""
+    found = []
+    for _, trajectory in rollouts:
+        said = zlib.crc32("".join(step.model_text for step in trajectory.steps).encode())
+        seen = Outcome(answer=float(said % 2), memory=(float(said // 2 % 2),))
+        found.append(Evidence(trajectory_id=trajectory.trajectory_id, seen=seen))
+    return found
 
 
 def main(path: Path, scripted: bool) -> None:
     """Train in a process of its own."""
     config = train_config(json.loads(path.read_text()))
     if not scripted:
+        RolloutScorer.evidence = hashed_evidence  # type: ignore[method-assign]
         run_grpo(config)
         return
     trainer = trainer_of(config)
-    first = trainer.accelerator.process_index * config.train.rollouts_per_step
-    first //= trainer.accelerator.num_processes
+    rank = trainer.accelerator.process_index
+    first = rank * config.train.rollouts_per_step // trainer.accelerator.num_processes
     play(trainer, lambda rollout, turn: by_member(first + rollout, turn))
     trainer.train()
+    mine = [value for batch in trainer._buffered_inputs for value in batch["advantages"].tolist()]
+    found = {"all": trainer.sampled.values.tolist(), "mine": mine}
+    (path.parent / f"advantages-{rank}.json").write_text(json.dumps(found))
     trainer.close()
 
 

@@ -45,6 +45,15 @@ class _Asked(NamedTuple):
     reply: asyncio.Future[list[int]]
 
 
+def _checksum(held: _Held) -> int:
+    """Of tokens and pages: without it every question would get the same noise, and with tokens alone all that differ
+    in nothing but their pages."""
+    checksum = zlib.crc32(array("q", held.ids).tobytes())
+    for image in held.images:
+        checksum = zlib.crc32(image.tobytes(), checksum)
+    return checksum
+
+
 class LocalPolicy:
     """Generates turns; questions that run at the same time share batches.
 
@@ -111,8 +120,7 @@ class LocalPolicy:
 
     async def _reply(self, held: _Held, turn: int) -> list[int]:
         sample = current_sample()
-        said = zlib.crc32(array("q", held.ids).tobytes())  # or every question would get the same noise
-        noise = (sample.seed or 0, sample.number, turn, said)
+        noise = (sample.seed or 0, sample.number, turn, _checksum(held))
         reply = asyncio.get_running_loop().create_future()
         self._waiting.append(_Asked(Prompt(tuple(held.ids), tuple(held.images), noise), reply))
         if self._gathering is None or self._gathering.done():
