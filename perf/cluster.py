@@ -32,7 +32,7 @@ CORPUS = 1_000_000
 """Pages that unit costs are extrapolated to."""
 PAGE_VECTORS, DIMENSION, QUERY_VECTORS = 747, 128, 20
 """Vectors of a page and a query of ColPali's kind, as in perf/maxsim.py."""
-OCR_PAGES = 12
+OCR_PAGES = 4
 VECTOR_PAGES = 300
 QDRANT_PAGES = 60
 GROUPS = 300
@@ -109,13 +109,14 @@ class Row(NamedTuple):
         return f"{self.stage:44} {self.milliseconds:10.4f} ms {size:>13} {hours:9,.1f} CPU-h {whole:>11}  {self.note}"
 
 
-def pages_of(files: list[Path]) -> list[Row]:
-    """Opening, text and images."""
+def units(options: argparse.Namespace) -> None:
+    """Opening, text and images, then what is made of them."""
+    files = shared_documents(options.documents)
     from looseleaf.document import Document, PageStore
     from looseleaf.document.source import find_source
     from looseleaf.errors import DocumentError
 
-    rows = []
+    rows: list[Row] = []
     with tempfile.TemporaryDirectory() as folder, PageStore(Path(folder), workers=1) as store:
         with measured() as spent:
             for file in files:
@@ -149,24 +150,29 @@ def pages_of(files: list[Path]) -> list[Row]:
             for document in documents:
                 Document.open(document.path, store=store, ocr=False)
         rows.append(Row("open again, all in the cache", 1000 * spent().cpu / pages, None))
-        rows += searched(documents, Path(folder) / "vectors")
-        rows += ocr_of(store, Path(folder))
-    print(f"{len(documents)} documents, {pages:,} pages, {failed} of them not rendered\n")
-    return rows
+        print(f"{len(documents)} documents, {pages:,} pages, {failed} of them not rendered\n")
+        print(f"{'stage':44} {'CPU a page':>13} {'bytes a page':>13} {'10^6 pages':>15}")
+        for row in [*rows, *searched(documents, Path(folder) / "vectors")]:
+            print(row.line(), flush=True)
+        for row in ocr_of(store, Path(folder)):
+            print(row.line())
 
 
 def ocr_of(store: object, folder: Path) -> list[Row]:
-    """OCR of page images; the first one also pays for the models' loading, as every batch does."""
+    """OCR of a few page images; loading the models is in it, as it is for every document."""
     from looseleaf.document import Document, ocr_engine
 
     images = sorted(Path(os.environ["LOOSELEAF_DATA"]).rglob("*.png"))
     chosen = images[:: max(1, len(images) // OCR_PAGES)][:OCR_PAGES]
     if ocr_engine() is None or not chosen:
         return []
+    scanned = folder / "scanned"
+    scanned.mkdir()
+    for number, image in enumerate(chosen, start=1):
+        (scanned / f"{number}.png").symlink_to(image)
     before = bytes_under(folder)
     with measured() as spent:
-        for image in chosen:
-            Document.open(image, store=store, ocr=True)  # type: ignore[arg-type]
+        Document.open(scanned, store=store, ocr=True)  # type: ignore[arg-type]
     size = (bytes_under(folder) - before) / len(chosen)
     return [Row("OCR of a page image", 1000 * spent().cpu / len(chosen), size, f"{len(chosen)} pages")]
 
@@ -295,13 +301,6 @@ def in_qdrant(pages: np.ndarray) -> list[Row]:
             "JSON sent",
         )
     ]
-
-
-def units(options: argparse.Namespace) -> None:
-    rows = pages_of(shared_documents(options.documents))
-    print(f"{'stage':44} {'CPU a page':>12} {'bytes a page':>13} {'10^6 pages':>15}")
-    for row in rows:
-        print(row.line())
 
 
 # -- Ray beside the local pool -------------------------------------------------------------------------------
