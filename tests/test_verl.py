@@ -17,26 +17,28 @@ import msgspec
 import numpy as np
 import pytest
 
+pytest.importorskip("torch")
+pytest.importorskip("transformers")
+
+from looseleaf import Environment, Trajectory
+from looseleaf.errors import ConfigError, ProviderError
+from looseleaf.reward import group_advantages
+from looseleaf.runstore import Run
+from looseleaf.training.config_file import load_config
+from looseleaf.training.faults import TrainingError
+from looseleaf.training.grpo import ROLLOUTS
+from looseleaf.training.verl.engine import AGENT, ESTIMATOR
+from looseleaf.training.verl.launch import compose, prepare, with_absolute_paths
+from looseleaf.training.verl.session import open_session
+from parity_world import SCRIPT, assert_same, expected, make_world
+from verl_world import COMPLETION, GROUP, ScriptServer, VerlWorld, make_model, script_replies, verl_world
+
 HAS_VERL = importlib.util.find_spec("verl") is not None
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(not HAS_VERL, reason="verl is not installed here; run scripts/test_verl.sh"),
     pytest.mark.filterwarnings("ignore"),  # of verl, Ray and what they import
 ]
-
-if HAS_VERL:
-    from looseleaf import Environment, Trajectory
-    from looseleaf.errors import ConfigError, ProviderError
-    from looseleaf.reward import group_advantages
-    from looseleaf.runstore import Run
-    from looseleaf.training.config_file import load_config
-    from looseleaf.training.faults import TrainingError
-    from looseleaf.training.grpo import ROLLOUTS
-    from looseleaf.training.verl.engine import AGENT, ESTIMATOR
-    from looseleaf.training.verl.launch import compose, prepare, with_absolute_paths
-    from looseleaf.training.verl.session import open_session
-    from parity_world import SCRIPT, assert_same, expected, make_world
-    from verl_world import COMPLETION, GROUP, ScriptServer, VerlWorld, make_model, script_replies, verl_world
 
 ONE_GPU = ("trainer.n_gpus_per_node=1", "actor_rollout_ref.rollout.tensor_model_parallel_size=1")
 LENGTHS = ("data.max_prompt_length=1024", f"data.max_response_length={6000}")

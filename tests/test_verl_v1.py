@@ -16,6 +16,19 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
+pytest.importorskip("torch")
+pytest.importorskip("transformers")
+
+import looseleaf
+from looseleaf import Action, Trajectory
+from looseleaf.reward import group_advantages
+from looseleaf.runstore import Run
+from looseleaf.training.faults import TrainingError
+from looseleaf.training.grpo import ROLLOUTS
+from looseleaf.training.verl.launch import compose
+from parity_world import SCRIPT, assert_same, expected, make_world
+from verl_world import GROUP, ScriptServer, VerlWorld, make_model, script_replies, verl_world
+
 HAS_VERL = all(importlib.util.find_spec(name) is not None for name in ("verl", "transfer_queue"))
 pytestmark = [
     pytest.mark.slow,
@@ -24,17 +37,6 @@ pytestmark = [
     ),
     pytest.mark.filterwarnings("ignore"),  # of verl, Ray and what they import
 ]
-
-if HAS_VERL:
-    import looseleaf
-    from looseleaf import Action, Trajectory
-    from looseleaf.reward import group_advantages
-    from looseleaf.runstore import Run
-    from looseleaf.training.faults import TrainingError
-    from looseleaf.training.grpo import ROLLOUTS
-    from looseleaf.training.verl.launch import compose
-    from parity_world import SCRIPT, assert_same, expected, make_world
-    from verl_world import GROUP, ScriptServer, VerlWorld, make_model, script_replies, verl_world
 
 OVERRIDES = (
     "trainer.n_gpus_per_node=1",
