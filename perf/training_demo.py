@@ -1,7 +1,7 @@
 """Table and figure of the demonstration of training, from what `looseleaf train demo` left behind.
 
-Run: `python perf/training_demo.py OUT`, which writes `docs/data/training-demo.json` and `docs/images/training-demo.svg` and
-prints the tables of `docs/training-demo.md`.
+Run: `python perf/training_demo.py OUT`, which writes `docs/data/training-demo.json` and
+`docs/images/training-demo.svg` and prints the tables of `docs/training-demo.md`.
 """
 
 from __future__ import annotations
