@@ -23,6 +23,7 @@ from looseleaf.training.config import TrainConfig, same_reader
 from looseleaf.training.config_file import freeze_config, load_config, setting, train_config
 from looseleaf.training.dry_run import plan_lines, rollout_calls
 from looseleaf.training.memory_plan import ModelShape, memory_plan
+from looseleaf.training.processing import NO_TRAIN_EXTRA, VERL_INSTEAD, require_training
 from looseleaf.training.questions import (
     Candidates,
     check_held_out,
@@ -405,3 +406,22 @@ def test_readmes_print_the_memory_that_the_plan_computes(launch: str) -> None:
         train = load_config(RECIPE / f"{variant}.toml", RECIPE / launch / "launch.toml").train
         plan = memory_plan(QWEN, train, 1024 + train.max_completion_tokens, processes)
         assert f"{plan.total / 1e9:.1f} GB" in text, f"{variant}: {plan.total / 1e9:.1f} GB"
+
+
+@pytest.mark.parametrize(
+    ("installed", "expected"),
+    [
+        ({"torch", "transformers", "trl"}, None),
+        ({"torch"}, NO_TRAIN_EXTRA),
+        ({"torch", "verl"}, VERL_INSTEAD),
+    ],
+)
+def test_missing_engine_is_said_in_one_sentence(
+    monkeypatch: pytest.MonkeyPatch, installed: set[str], expected: str | None
+) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: name if name in installed else None)
+    if expected is None:
+        return require_training()
+    with pytest.raises(ConfigError) as problem:
+        require_training()
+    assert str(problem.value) == expected

@@ -8,10 +8,16 @@ from typing import Any
 
 from looseleaf.errors import ConfigError
 
-__all__ = ["NO_TRAIN_EXTRA", "load_processor", "pictures_and_words", "require_training"]
+__all__ = ["NO_TRAIN_EXTRA", "VERL_INSTEAD", "load_processor", "pictures_and_words", "require_training"]
 
 NO_TRAIN_EXTRA = (
     "Training needs torch, transformers and TRL; install them with `pip install 'looseleaf[train]'`."
+)
+
+VERL_INSTEAD = (
+    "This environment was made for verl, which wants an older transformers than TRL; start GRPO here with `python -m "
+    "looseleaf.training.verl CONFIG.toml`, and use another environment with `pip install 'looseleaf[train]'` for the "
+    "built-in engine."
 )
 
 
@@ -23,8 +29,9 @@ def require_training() -> None:
     """
     import importlib.util
 
-    if any(importlib.util.find_spec(name) is None for name in ("torch", "transformers", "trl")):
-        raise ConfigError(NO_TRAIN_EXTRA)
+    if all(importlib.util.find_spec(name) is not None for name in ("torch", "transformers", "trl")):
+        return
+    raise ConfigError(VERL_INSTEAD if importlib.util.find_spec("verl") is not None else NO_TRAIN_EXTRA)
 
 
 @functools.cache
