@@ -421,7 +421,8 @@ def test_missing_engine_is_said_in_one_sentence(
 ) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: name if name in installed else None)
     if expected is None:
-        return require_training()
+        require_training()
+        return
     with pytest.raises(ConfigError) as problem:
         require_training()
     assert str(problem.value) == expected
