@@ -181,8 +181,8 @@ def test_a_command_uses_the_cache_that_it_is_given(
     cli: Cli, tmp_path: Path, folder_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LOOSELEAF_CACHE_LOCAL", str(tmp_path / "here"))
-    before = os.environ["LOOSELEAF_CACHE"]
-    monkeypatch.setenv("LOOSELEAF_CACHE", before)
+    monkeypatch.setenv("LOOSELEAF_CACHE", os.environ["LOOSELEAF_CACHE"])  # the command sets it
+    monkeypatch.setattr("looseleaf.document.store._default", None)  # a process of its own would have none yet
     docs = tmp_path / "docs"
     docs.mkdir()
     document_at(docs)
