@@ -19,9 +19,9 @@ from looseleaf.training.demo.summary import BEFORE, Over, Summary
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 SHOWN = {
     "s_ans": "right answers",
-    "s_mem": "memory answers, reader of training",
-    "s_mem_unseen": "memory answers, unseen reader",
-    "p_mmc": "P_mmc, reader of training",
+    "s_mem": "memory answers (training reader)",
+    "s_mem_unseen": "memory answers (unseen reader)",
+    "p_mmc": "P_mmc (training reader)",
     "grounded": "memory answers and is grounded",
 }
 NAMES = {BEFORE: "starting point", "answer-only": "answer-only", "awm": "AWM", "placebo": "placebo"}

@@ -12,7 +12,7 @@ from looseleaf.reward import Outcome, group_advantages
 from looseleaf.runstore import Run
 from looseleaf.training.conversation import Conversation
 from looseleaf.training.faults import TrainingError
-from looseleaf.training.grpo import grpo_arguments
+from looseleaf.training.grpo_arguments import generation_arguments, grpo_arguments
 from looseleaf.training.plan import plan_prompts
 from looseleaf.training.processing import load_processor
 from looseleaf.training.rollout_rewards import Evidence
@@ -115,9 +115,7 @@ def test_vision_tokens_are_suppressed_for_both_backends(tmp_path: Path) -> None:
     own = grpo_arguments(config_of(tmp_path), conversation).generation_kwargs
     assert set(own["suppress_tokens"]) == set(conversation.vision_tokens)
     assert conversation.image_token in own["suppress_tokens"]
-    from looseleaf.training.grpo import _generation
-
-    served = _generation(config_of(tmp_path, train={"vllm": {"mode": "server"}}), conversation)
+    served = generation_arguments(config_of(tmp_path, train={"vllm": {"mode": "server"}}), conversation)
     assert served["logit_bias"] == dict.fromkeys(conversation.vision_tokens, -100.0)
     assert served["max_tokens"] == own["max_new_tokens"] == 8
 

@@ -15,24 +15,23 @@ from looseleaf.runner.library import Library
 from looseleaf.training.config import TrainConfig
 from looseleaf.training.config_file import freeze_config
 from looseleaf.training.conversation import Conversation
+from looseleaf.training.grpo_arguments import SUPPRESSING_BIAS, grpo_arguments
 from looseleaf.training.plan import plan_prompts
 from looseleaf.training.processing import load_processor, require_training
 from looseleaf.training.questions import check_held_out, training_set
 from looseleaf.training.rollout_record import RolloutRecord
 from looseleaf.training.rollout_rewards import RolloutScorer
-from looseleaf.training.sft import FINAL, accumulation, checkpointing_argument, checkpoints, engine_arguments
+from looseleaf.training.sft import FINAL, checkpoints
 from looseleaf.training.shim import Task, TaskSource, TokenBudget, shim_class
 from looseleaf.training.telemetry import StepLog
 from looseleaf.training.weights import load_trainable, save_trained
 
-__all__ = ["GrpoOutcome", "grpo_arguments", "last_checkpoint", "make_trainer", "run_grpo", "task_source"]
+__all__ = ["SUPPRESSING_BIAS", "GrpoOutcome", "last_checkpoint", "make_trainer", "run_grpo", "task_source"]
 
 ROLLOUTS = "rollouts"
 """Folder of the training rollouts inside the output folder, an ordinary RUN."""
 STEPS = "steps.jsonl"
 """File of the numbers of each step."""
-SUPPRESSING_BIAS = -100.0
-"""Logit bias of a token that a server must not generate (ALDEN, gipplab/ALDEN @ 8a0d3d4, does it to image tokens)."""
 
 
 class GrpoOutcome(NamedTuple):
@@ -209,89 +208,6 @@ def _rows(config: TrainConfig, questions: QuestionSet) -> Any:
             for planned in plan_prompts(ids, count, config.train.seed)
         ]
     )
-
-
-def grpo_arguments(config: TrainConfig, conversation: Conversation) -> Any:
-    """TRL's `GRPOConfig`.
-
-    One optimiser step is one generation batch, used once: rollouts are always those of the policy that learns from
-    them, and a checkpoint never falls between the two.
-
-    Raises:
-        ConfigError: rollouts cannot be divided among processes, or the engine refuses an argument.
-    """
-    import torch
-    from trl import GRPOConfig
-
-    train = config.train
-    steps = accumulation(train.rollouts_per_step, train.micro_batch)
-    own: dict[str, Any] = {
-        "output_dir": train.output,
-        "seed": train.seed,
-        "data_seed": train.seed,
-        "max_steps": train.steps,
-        "per_device_train_batch_size": train.micro_batch,
-        "gradient_accumulation_steps": steps,
-        "steps_per_generation": steps,
-        "num_iterations": 1,
-        "num_generations": train.group_size,
-        "max_completion_length": train.max_completion_tokens,
-        "temperature": train.temperature,
-        "top_p": 1.0,
-        "top_k": 0,
-        "generation_kwargs": _generation(config, conversation),
-        "learning_rate": train.learning_rate,
-        "lr_scheduler_type": train.schedule,
-        "warmup_steps": train.warmup,
-        "weight_decay": train.weight_decay,
-        "max_grad_norm": train.max_grad_norm,
-        "beta": train.kl,
-        "epsilon": train.clip_low,
-        "epsilon_high": train.clip_high,
-        "loss_type": train.loss,
-        "bf16": train.dtype == "bfloat16",
-        "logging_steps": 1,
-        "save_strategy": "steps" if train.save_every else "no",
-        "save_steps": train.save_every or 1,
-        "save_total_limit": train.keep,
-        "report_to": train.report_to,
-        "shuffle_dataset": False,
-        "remove_unused_columns": False,
-        "disable_tqdm": True,
-        checkpointing_argument(GRPOConfig): train.gradient_checkpointing,
-        **_vllm(config),
-    }
-    if not torch.cuda.is_available():
-        own["dataloader_pin_memory"] = False  # there is nowhere to copy to
-        own["use_cpu"] = True
-    return engine_arguments(GRPOConfig, own, train.engine)
-
-
-def _generation(config: TrainConfig, conversation: Conversation) -> dict[str, Any]:
-    """Length of one turn, and vision tokens that must never be generated."""
-    vision = list(conversation.vision_tokens)
-    if config.train.vllm is None:
-        return {"max_new_tokens": config.train.max_turn_tokens, "suppress_tokens": vision}
-    return {
-        "max_tokens": config.train.max_turn_tokens,
-        "logit_bias": dict.fromkeys(vision, SUPPRESSING_BIAS),
-    }
-
-
-def _vllm(config: TrainConfig) -> dict[str, Any]:
-    vllm = config.train.vllm
-    if vllm is None:
-        return {}
-    return {
-        "use_vllm": True,
-        "vllm_mode": vllm.mode,
-        "vllm_gpu_memory_utilization": vllm.gpu_memory_utilization,
-        "vllm_tensor_parallel_size": vllm.tensor_parallel_size,
-        "vllm_max_model_length": vllm.max_model_length,
-        "vllm_enable_sleep_mode": vllm.sleep,
-        "vllm_server_host": vllm.host,
-        "vllm_server_port": vllm.port,
-    }
 
 
 def _gate_callback(trainer: Any, config: TrainConfig, passed: list[str], say: Callable[[str], None]) -> Any:

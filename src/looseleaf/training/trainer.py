@@ -3,8 +3,7 @@
 TRL keeps what it does well: batching, generation backends, the loss, distribution, checkpoints, logging. Replaced are
 the places where it would decide something else than the bench does (trl 1.16, `grpo_trainer.py`):
 
-* the tool loop: one generation is one turn of `Environment`, parsed as a server's reply is; an answer ends the rollout
-  with no further generation; a turn without an action costs its turn;
+* the tool loop (`looseleaf.training.rollout_trainer`);
 * rewards: `RolloutScorer`, with everything that a reward was computed from kept;
 * advantages: `looseleaf.reward.group_advantages` in float64 over the rollouts of all processes, where TRL hard-codes
   ε = 1e-4 and Bessel's deviation; unscored members are left out of the group and of the loss;
@@ -14,17 +13,14 @@ the places where it would decide something else than the bench does (trl 1.16, `
 
 from __future__ import annotations
 
-import asyncio
 import math
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import torch
 from accelerate.utils import gather_object
-from trl import GRPOTrainer
 
 from looseleaf.reward import GroupAdvantages, RewardRecord, group_advantages
 from looseleaf.reward.advantages import Scale
@@ -33,6 +29,7 @@ from looseleaf.training.faults import TrainingError
 from looseleaf.training.rollout import Rollout
 from looseleaf.training.rollout_record import RolloutRecord
 from looseleaf.training.rollout_rewards import Evidence, RolloutScorer, placebo, reward_records
+from looseleaf.training.rollout_trainer import RolloutTrainer
 from looseleaf.training.telemetry import StepLog, TokenCounts, step_metrics
 from looseleaf.trajectory import Trajectory
 
@@ -55,7 +52,7 @@ class _Scored(NamedTuple):
     tokens: TokenCounts
 
 
-class LooseleafTrainer(GRPOTrainer):  # type: ignore[misc, unused-ignore]  # untyped where trl is not read
+class LooseleafTrainer(RolloutTrainer):
     """GRPO on rollouts of `looseleaf.Environment`.
 
     Args:
@@ -79,22 +76,15 @@ class LooseleafTrainer(GRPOTrainer):  # type: ignore[misc, unused-ignore]  # unt
         steps: StepLog | None = None,
         **trl: Any,
     ) -> None:
-        self.conversation = conversation
         self.scorer = scorer
-        self.rollouts: list[Rollout] = []
-        self.gating = False
         self.sampled: GroupAdvantages | None = None
         self._rule = rule
         self._is_placebo = is_placebo
         self._record = record
         self._step_log = steps
-        self._patches: dict[int, tuple[Any, Any]] = {}
-        self._forced: list[tuple[int, ...]] = []
-        self._watching: list[Any] | None = None
-        self._events = asyncio.Runner()
-        super().__init__(reward_funcs=rollout_reward, **trl)
+        super().__init__(conversation=conversation, reward_funcs=rollout_reward, **trl)
 
-    # -- rollouts ----------------------------------------------------------------------------------------------
+    # -- a generation batch ----------------------------------------------------------------------------------------
 
     def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
         self._seed_noise()
@@ -113,128 +103,6 @@ class LooseleafTrainer(GRPOTrainer):  # type: ignore[misc, unused-ignore]  # unt
     def _seed_noise(self) -> None:
         place = (self.args.seed, self.state.global_step, self.accelerator.process_index)
         torch.manual_seed(int(np.random.SeedSequence(place).generate_state(1)[0]))
-
-    def _tokenize_prompts(self, prompts: list[Any]) -> tuple[list[list[int]], Any, dict[str, Any]]:
-        self._patches.clear()
-        self.rollouts = [Rollout(shim, self.conversation) for shim in self.environments]
-        for rollout in self.rollouts:
-            self._events.run(rollout.begin())
-        return self._asked(self.rollouts)
-
-    def _asked(self, rollouts: Sequence[Rollout]) -> tuple[list[list[int]], Any, dict[str, Any]]:
-        """Token sequences, images and image patches to generate from, as TRL hands them on."""
-        asked = [rollout.prompt() for rollout in rollouts]
-        if not any(prompt.images for prompt in asked):
-            return [list(prompt.ids) for prompt in asked], None, {}
-        patches = [self._patches_of(image) for prompt in asked for image in prompt.images]
-        image = self.conversation.image_token
-        fields = {
-            "pixel_values": torch.cat([pixels for pixels, _ in patches]),
-            "image_grid_thw": torch.cat([grid for _, grid in patches]),
-            "mm_token_type_ids": [[int(token == image) for token in prompt.ids] for prompt in asked],
-        }
-        return (
-            [list(prompt.ids) for prompt in asked],
-            [list(prompt.images) or None for prompt in asked],
-            fields,
-        )
-
-    def _patches_of(self, image: Any) -> tuple[Any, Any]:
-        if id(image) not in self._patches:
-            made = self.conversation.processor.image_processor(images=[image], return_tensors="pt")
-            self._patches[id(image)] = (made["pixel_values"], made["image_grid_thw"])
-        return self._patches[id(image)]
-
-    def _tool_call_loop(
-        self,
-        prompts: Any,
-        prompt_ids: Any,
-        completion_ids: Any,
-        completions: Any,
-        logprobs: Any,
-        images: Any,
-        multimodal_fields: Any,
-    ) -> tuple[Any, ...]:
-        """All turns after the first; TRL's own loop is not used."""
-        self._absorb(self.rollouts, completion_ids, logprobs)
-        while self._anyone(active := [rollout for rollout in self.rollouts if not rollout.done]):
-            self._absorb(active, *self._next_replies(active))
-        if images is not None:  # those of the opening are the rollouts' first images
-            images[:] = [None] * len(images)
-        tokenizer = self.conversation.tokenizer
-        done = [rollout.completion for rollout in self.rollouts]
-        known = logprobs is not None
-        return (
-            [[int(own) for own in rollout.generated] for rollout in self.rollouts],
-            [[{"role": "assistant", "content": tokenizer.decode(ids)}] for ids in done],
-            done,
-            [rollout.logprobs for rollout in self.rollouts] if known else None,
-            sum(len(rollout.asked) for rollout in self.rollouts),
-            0,
-            [rollout.images for rollout in self.rollouts],
-        )
-
-    def _absorb(self, rollouts: Sequence[Rollout], replies: Any, logprobs: Any) -> None:
-        if self._forced and all(len(rollout.asked) == 1 for rollout in rollouts):
-            replies, logprobs = self._forced[: len(rollouts)], None
-        for number, rollout in enumerate(rollouts):
-            known = None if logprobs is None else logprobs[number]
-            self._events.run(rollout.absorb(replies[number], known))
-
-    def _anyone(self, active: Sequence[Rollout]) -> bool:
-        """Whether to generate once more; backends that generate together need every process in every round."""
-        if not self._rounds_are_common:
-            return bool(active)
-        return bool(sum(gather_object([len(active)])))
-
-    @property
-    def _rounds_are_common(self) -> bool:
-        several = self.accelerator.num_processes > 1
-        return several and bool(self.use_vllm or self.is_deepspeed_enabled or self.is_fsdp_enabled)
-
-    def _next_replies(self, active: Sequence[Rollout]) -> tuple[Any, Any]:
-        shown = list(active)
-        if self._rounds_are_common:  # equally many everywhere: TRL cuts the replies apart by process
-            most = max(gather_object([len(active)]))
-            shown += [self.rollouts[0]] * (most - len(active))
-        ids, images, fields = self._asked(shown)
-        fields.pop("mm_token_type_ids", None)  # TRL makes them from the padded tokens
-        replies, logprobs = self._generate_single_turn(
-            ids, images, fields, num_generations=1, has_tool_images=images is not None
-        )
-        return replies[: len(active)], None if logprobs is None else logprobs[: len(active)]
-
-    def _generate_single_turn(self, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
-        if self._watching is None:
-            replies, logprobs = super()._generate_single_turn(*args, **kwargs)
-            return replies, logprobs
-        self._watching.clear()
-        replies, logprobs = super()._generate_single_turn(*args, **kwargs)
-        if logprobs is None and self._watching:
-            logprobs = _logprobs_of(replies, torch.stack(self._watching, dim=1), self.temperature)
-        return replies, logprobs
-
-    @contextmanager
-    def watched(self, forced: Sequence[Sequence[int]] = ()) -> Iterator[None]:
-        """Inside, replies come with their sampled log-probabilities, nothing is rewarded and nothing is recorded.
-
-        Args:
-            forced: first turns that stand for what the model would have said, one a rollout.
-        """
-        unwrapped = _without_adapters(self.accelerator.unwrap_model(self.model))
-        self._watching, self._forced, self.gating = [], [tuple(ids) for ids in forced], True
-        hook = unwrapped.register_forward_hook(self._watch)
-        try:
-            yield
-        finally:
-            hook.remove()
-            self._watching, self._forced, self.gating = None, [], False
-            self._metrics["train"].clear()
-
-    def _watch(self, module: Any, given: Any, output: Any) -> None:
-        logits = getattr(output, "logits", None)
-        if self._watching is not None and logits is not None and not torch.is_grad_enabled():
-            self._watching.append(logits[:, -1].float())
 
     # -- rewards and advantages --------------------------------------------------------------------------------
 
@@ -325,17 +193,6 @@ def rollout_reward(**_: Any) -> list[float]:
     raise NotImplementedError
 
 
-def _without_adapters(model: Any) -> Any:
-    """The model whose forward pass generation calls: with adapters, the one that they are put into."""
-    return model.get_base_model() if hasattr(model, "get_base_model") else model
-
-
 def _tokens_of(rollout: Rollout) -> TokenCounts:
     generated = sum(rollout.generated)
     return TokenCounts(rollout.start, generated, len(rollout.generated) - generated, len(rollout.images))
-
-
-def _logprobs_of(replies: Sequence[Sequence[int]], logits: Any, temperature: float) -> list[list[float]]:
-    """Log-probability of each generated token under the model that generated it."""
-    scores = torch.log_softmax(logits / temperature, dim=-1)
-    return [scores[row, range(len(reply)), list(reply)].tolist() for row, reply in enumerate(replies)]
