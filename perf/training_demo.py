@@ -64,7 +64,8 @@ def figure(summary: Summary) -> str:
 
 
 def _mark(over: Over) -> Mark:
-    return Mark(100 * over.mean, 100 * over.low, 100 * over.high)
+    ends = (None if end is None else 100 * end for end in (over.low, over.high))
+    return Mark(100 * over.mean, *ends)
 
 
 def rates(summary: Summary) -> list[str]:
@@ -104,6 +105,8 @@ def costs(summary: Summary) -> list[str]:
 
 
 def _cell(over: Over) -> str:
+    if over.low is None or over.high is None:
+        return f"{over.mean:.3f}"
     return f"{over.mean:.3f} [{over.low:.3f}, {over.high:.3f}]"
 
 

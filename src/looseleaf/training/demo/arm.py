@@ -19,7 +19,7 @@ Arm = Literal["answer-only", "awm", "placebo"]
 ARMS: tuple[Arm, ...] = ("answer-only", "awm", "placebo")
 GROUPS, GROUP_SIZE = 4, 8
 """Prompts of a step, and rollouts of a prompt (AWM: G = 8)."""
-LEARNING_RATE = 2e-4
+LEARNING_RATE = 5e-5
 WARMUP = 0.1
 """Share of the steps in which the learning rate rises: Adam's first steps are its largest. It then falls to nothing."""
 COMPLETION_TOKENS = 600

@@ -35,24 +35,24 @@ class Over(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         mean: over seeds.
-        low: lower end of the interval of Student's t over seeds (95 %).
+        low: lower end of the interval of Student's t over seeds (95 %); `None` with one seed.
         high: upper end.
         values: of each seed.
     """
 
     mean: float
-    low: float
-    high: float
+    low: float | None
+    high: float | None
     values: tuple[float, ...]
 
     @classmethod
     def of(cls, values: Sequence[float]) -> Over:
-        """Mean and interval; with one seed the interval is unbounded."""
+        """Mean and interval."""
         mean = float(np.mean(values))
-        half = math.inf
-        if len(values) > 1:
-            spread = float(np.std(values, ddof=1)) / math.sqrt(len(values))
-            half = spread * student_t_quantile((1 + LEVEL) / 2, len(values) - 1)
+        if len(values) < 2:
+            return cls(mean=mean, low=None, high=None, values=tuple(values))
+        spread = float(np.std(values, ddof=1)) / math.sqrt(len(values))
+        half = spread * student_t_quantile((1 + LEVEL) / 2, len(values) - 1)
         return cls(mean=mean, low=mean - half, high=mean + half, values=tuple(values))
 
 
@@ -141,7 +141,8 @@ def lines_of(summary: Summary) -> list[str]:
 
 
 def _shown(over: Over) -> str:
-    return f"{over.mean:.3f} [{over.low:.2f}, {over.high:.2f}]"
+    interval = "" if over.low is None or over.high is None else f" [{over.low:.2f}, {over.high:.2f}]"
+    return f"{over.mean:.3f}{interval}"
 
 
 def _of(results: Sequence[ArmResult], arm: str) -> list[ArmResult]:
@@ -183,10 +184,10 @@ def _promises(rates: dict[str, dict[str, Over]]) -> list[Promise]:
             gain("awm", "grounded"),
             lambda x: x >= 0.15,
         ),
-        promise("P_mmc, AWM over answer-only: ≤ ½", _ratio(rates, "p_mmc"), lambda x: x <= 0.5),
+        promise("AWM's P_mmc minus half of answer-only's: ≤ 0", _over_half(rates, "p_mmc"), lambda x: x <= 0),
     ]
 
 
-def _ratio(rates: dict[str, dict[str, Over]], measure: str) -> Over:
+def _over_half(rates: dict[str, dict[str, Over]], measure: str) -> Over:
     pairs = zip(rates["awm"][measure].values, rates[BASELINE][measure].values, strict=True)
-    return Over.of([one / other if other else math.inf for one, other in pairs])
+    return Over.of([one - other / 2 for one, other in pairs])
