@@ -23,7 +23,7 @@ from looseleaf.score import Unscored
 from looseleaf.training.rollout_rewards import Evidence, RolloutScorer, placebo, reward_records
 from looseleaf.trajectory import StopReason, Trajectory
 from reward_runs import make_trajectory
-from training_world import by_member, config_of, play, trainer_of
+from training_world import by_member, call, config_of, play, trainer_of
 
 QUESTION = make_question(references=("7",), answer_format="Int", evidence_pages=(5,))
 ASKED: Counter[str] = Counter()
@@ -210,3 +210,26 @@ def test_the_placebos_rewards_have_a_ledger_of_their_own(tmp_path: Path) -> None
     trainer.close()
     (path,) = (tmp_path / "out" / "rollouts" / "rewards").glob("*.jsonl")
     assert path.stem.startswith("placebo-")
+
+
+def test_an_outage_of_the_reader_teaches_nothing_and_stops_nothing(tmp_path: Path) -> None:
+    reader = {"backend": "python", "argument": "test_training_rewards:counted_reader"}
+    config = config_of(tmp_path, train={"steps": 1}, roles={"reader": reader})
+    trainer = trainer_of(config)
+
+    def failing(rollout: int, turn: int) -> str:
+        if rollout % 4 == 1 and turn == 1:
+            return call("note", text="outage", source_page=1)
+        return by_member(rollout, turn)
+
+    play(trainer, failing)
+    trainer.train()
+    trainer.close()
+    assert trainer.sampled.scored.tolist() == [True, False, True, True] * 2
+    assert trainer.sampled.values[[1, 5]].tolist() == [0.0, 0.0]
+    (line,) = trainer._step_log.read()
+    assert line["looseleaf/unscored/reader_fault"] == 2
+    assert line["looseleaf/rollouts/unscored"] == 2
+    (path,) = (tmp_path / "out" / "rollouts" / "rewards").glob("*.jsonl")
+    values = [record.value for record in Ledger(path, RewardRecord).read()]
+    assert [value is None for value in values] == [False, True, False, False] * 2

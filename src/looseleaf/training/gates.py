@@ -91,19 +91,25 @@ def sample_batch(trainer: LooseleafTrainer, rows: Sequence[dict[str, Any]]) -> G
     """
     was_training = trainer.model.training
     trainer.model.train()
-    conversation = trainer.conversation
-    forced: list[tuple[int, ...]] = []
-    if "fetch" in conversation.protocol.actions and conversation.actions == "tools":
-        forced = [conversation.tokens_of_reply(_call_text(trainer, Action.fetch(1)))] * len(rows)
+    forced = [_opens_a_page(trainer, rows[0])] * len(rows) if _can_fetch(trainer) else []
     with trainer.watched(forced):
         tensors = trainer._generate_and_score_completions(list(rows))
     trainer.model.train(was_training)
     return GateBatch(trainer, trainer.rollouts, tensors)
 
 
-def _call_text(trainer: LooseleafTrainer, action: Action) -> str:
-    call = {"type": "function", "function": {"name": action.name, "arguments": action.arguments}}
-    return trainer.conversation.said({"role": "assistant", "content": "", "tool_calls": [call]})
+def _can_fetch(trainer: LooseleafTrainer) -> bool:
+    return "fetch" in trainer.conversation.protocol.actions
+
+
+def _opens_a_page(trainer: LooseleafTrainer, row: dict[str, Any]) -> tuple[int, ...]:
+    """Tokens of a turn that opens the first page, in the model's action format."""
+    shim = trainer.environment_factories[None]()
+    shim.reset(**row)
+    window = shim._question.window
+    shim._environment.step(Action.fetch(1 if window is None else window[0]))
+    ((reply, _),) = trainer._events.run(trainer.conversation.exchanges(shim._environment))
+    return tuple(reply)
 
 
 def check_gates(batch: GateBatch, *, dtype: str = "float32") -> list[GateResult]:
