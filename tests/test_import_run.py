@@ -189,6 +189,10 @@ def test_document_names_cannot_leave_the_folder(tmp_path: Path, own_set: OwnSet,
         outcome = import_run(ImportRequest(importer_named("chat"), path, docs=docs), out)
         assert (outcome.imported, outcome.n_rejected) == (1, 1)
         assert "could leave the data folder" in outcome.rejected[0].why
+        # One such name in the file would stop its reader.
+        asked = load_questions(out / "chat-questions.jsonl", own_set.docs)
+        assert [found.doc_id for found in asked.questions] == [ff.chat_row()["doc_id"]]
+        assert len(Run.open(out).questions()) == 2
 
 
 # -- the whole way -----------------------------------------------------------------------------------------------------

@@ -98,6 +98,7 @@ class _Import:
         self._samples: Counter[str] = Counter()
         self._taken: set[str] = set()
         self._met: set[str] = set()
+        self._unnameable: set[str] = set()
 
     def read(self) -> None:
         """Write the trajectories; what cannot be used is counted and named."""
@@ -124,7 +125,7 @@ class _Import:
     def _take(self, row: SourceRow, trajectories: Ledger[Trajectory], provenance: Ledger[ImportRow]) -> None:
         try:
             question = self._matcher.question_of(row)
-            facts = self._documents.facts_of(question.doc_id, row.where) if question.doc_id else None
+            facts = self._facts_of(question.doc_id, row.where)
         except RowProblem as problem:
             self.tally.reject(Rejected(row.where, str(problem)))
             return
@@ -147,6 +148,13 @@ class _Import:
                 notes=row.notes,
             )
         )
+
+    def _facts_of(self, doc_id: str, where: str) -> tuple[str, int] | None:
+        try:
+            return self._documents.facts_of(doc_id, where) if doc_id else None
+        except RowProblem:
+            self._unnameable.add(doc_id)
+            raise
 
     @property
     def _run_id(self) -> str:
@@ -211,7 +219,9 @@ class _Import:
                 "options": dict(found.options),
             }
         name = f"{self._request.source.name}-questions.jsonl"
-        lines = b"".join(msgspec.json.encode(_own_row(question)) + b"\n" for question in questions)
+        # A question whose document name is refused stays in the RUN, unscored; in a file it would stop every reader.
+        askable = [question for question in questions if question.doc_id not in self._unnameable]
+        lines = b"".join(msgspec.json.encode(_own_row(question)) + b"\n" for question in askable)
         write_atomically(self._run.path / name, lines)
         docs = self._request.docs
         return {"benchmark": str(out.resolve() / name), **({"path": str(docs.resolve())} if docs else {})}
