@@ -24,7 +24,7 @@ VERBS = ["demo", "ask", "eval", "run", "score", "report"]
 def refused(outcome: Outcome, *words: str) -> None:
     """One sentence on standard error that says what happened and what to do, status 2, nothing else."""
     assert outcome.code == 2, outcome
-    lines = [line for line in outcome.err.splitlines() if line.strip()]
+    lines = outcome.err.splitlines()
     assert len(lines) == 1, outcome.err
     assert lines[0].startswith("looseleaf: ")
     assert lines[0].endswith(".")

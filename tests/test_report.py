@@ -56,10 +56,11 @@ def make_run(
     readers: tuple[str, ...] = ("embedded-11111111",),
     question: dict[str, Any] | None = None,
     oracle: dict[str, Any] | None = None,
+    blind: int = 0,
 ) -> Run:
     """A stored run of 24 questions over 12 documents: every second answer right, every fourth memory right.
 
-    The last `faults` trajectories ended on a provider error.
+    The last `faults` trajectories ended on a provider error; the first `blind` ones were shown no page.
     """
     run = Run.create(path)
     config = config or RunConfig(data=DataConfig(benchmark="mini", path="data"))
@@ -95,6 +96,8 @@ def make_run(
             more = (
                 {"stop_reason": StopReason.PROVIDER_ERROR, "answer": None, "error": "away"} if failed else {}
             )
+            if index < blind:
+                more["steps"] = (Step(turn=1, observation=Observation("No page matches.")),)
             run.trajectory_ledger.append(record(index, oracle=oracle or {}, **more))
             reason = Unscored.AGENT_FAULT if failed else None
             identity = {
@@ -273,6 +276,27 @@ def test_oracles_exclusions_and_repairs_are_said(tmp_path: Path) -> None:
     assert "6 of 30 rows have no document here: excluded and counted." in report.notices
     assert "Two gold answers were repaired." in report.notices
     assert "gold_pages" in terminal(report)
+
+
+def test_a_run_that_saw_no_pages_is_called_that(tmp_path: Path) -> None:
+    """Scans without OCR: every search is empty, and each unanswerable row is right by chance."""
+    (notice,) = [
+        notice
+        for notice in build_report(make_run(tmp_path / "run", blind=18, faults=2)).notices
+        if "no page" in notice
+    ]
+    assert notice.startswith("18 of 22 trajectories were shown no page.")
+    assert "--ocr" in notice
+    read = RunConfig(data=DataConfig(benchmark="mini", path="data"), ocr=True)
+    (notice,) = [
+        notice
+        for notice in build_report(make_run(tmp_path / "ocr", blind=18, config=read)).notices
+        if "no page" in notice
+    ]
+    assert notice == "18 of 24 trajectories were shown no page."
+    for blind in (0, 2):
+        few = build_report(make_run(tmp_path / f"few-{blind}", blind=blind))
+        assert not any("no page" in notice for notice in few.notices)
 
 
 def test_comparing_across_different_settings_warns(tmp_path: Path) -> None:

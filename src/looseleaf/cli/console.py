@@ -30,14 +30,16 @@ def safe(text: str) -> str:
 
 @contextmanager
 def progress_bars() -> Iterator[Callable[[str, int, int], None]]:
-    """A function (stage, finished, total) that draws one bar a stage on standard error."""
+    """A function (stage, finished, total) that draws one bar a stage on standard error; nothing without a terminal."""
+    err = Console(stderr=True)
     bar = Progress(
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
         TimeRemainingColumn(),
-        console=Console(stderr=True),
+        console=err,
         transient=True,
+        disable=not err.is_terminal,
     )
     tasks: dict[str, TaskID] = {}
 

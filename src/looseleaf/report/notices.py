@@ -21,6 +21,8 @@ SAME_EXTRACTOR = (
     "that the policy gave: P_mmc near 0 says that the two are the same model, not that the memory is good. "
     "Use a reader of another kind, or the other note styles, to see P_mmc move."
 )
+SHOWN_NOTHING = 0.1
+"""From which share of trajectories on it is said that they were shown no page: scans without OCR, not single misses."""
 
 
 def notices_of(run: Run, rows: Sequence[Row], score_id: str, reading_id: str | None) -> list[str]:
@@ -29,6 +31,7 @@ def notices_of(run: Run, rows: Sequence[Row], score_id: str, reading_id: str | N
         *_oracle(rows),
         *_imported(run),
         *_embedded(run, score_id, reading_id),
+        *_shown_nothing(run, rows),
         *_unscored(rows),
         *_excluded(run),
         *_upstream(rows),
@@ -64,6 +67,20 @@ def _embedded(run: Run, score_id: str, reading_id: str | None) -> list[str]:
         *([EMBEDDED_READER] if reader == "embedded" else []),
         *([EMBEDDED_EXTRACTOR] if extractor == "embedded" else []),
         *([SAME_EXTRACTOR] if policy == reader == "embedded" else []),
+    ]
+
+
+def _shown_nothing(run: Run, rows: Sequence[Row]) -> list[str]:
+    """Says that searches stayed empty, which one does not see in the numbers: "not answerable" is right by chance."""
+    ran = [row for row in rows if row.ran is not None and not row.lacks("pages")]
+    empty = sum(1 for row in ran if not row.shown_pages)
+    if not empty or empty < SHOWN_NOTHING * len(ran):
+        return []
+    said = f"{empty} of {len(ran)} trajectories were shown no page."
+    if run.config.get("pages", {}).get("ocr") != "none":
+        return [said]
+    return [
+        f"{said} Pages without a text layer cannot be found by their words; --ocr reads them, in a new RUN."
     ]
 
 
