@@ -125,7 +125,13 @@ def test_memory_only_answers_follow_the_memory(tmp_path: Path, agent_module: Mak
     ("config", "message"),
     [
         ({"answerer": "memory-only"}, "cannot answer from a memory alone"),
-        ({"answerer": "replay"}, "needs the documents of the run"),
+        (
+            {
+                "answerer": "replay",
+                "answer_model": RoleSpec(backend="python", argument="nobody:here"),
+            },
+            "needs the documents of the run",
+        ),
         ({"kinds": (VariantKind.IMPROVED,)}, "add --writer"),
         ({"kinds": (VariantKind.GOLD_TEXT,)}, "needs the documents of the run"),
         ({"writer": RoleSpec(backend="embedded")}, "needs the documents of the run"),
@@ -174,6 +180,7 @@ def test_replay_asks_the_policy_again_with_its_looks_and_another_memory(
         score=ScoreConfig(extractor=NO_EXTRACTOR),
         grounding=RoleSpec(backend="none"),
         answerer="replay",
+        answer_model=policy,
         writer=RoleSpec(backend="embedded"),
     )
     module = importlib.import_module(name)

@@ -246,8 +246,6 @@ def _score_config(
     threshold: str,
 ) -> ScoreConfig:
     """The scoring that was asked for, filled up from the run's last one."""
-    import msgspec
-
     from looseleaf.runner.lab.config import last_score_config
     from looseleaf.scoring.thresholds import threshold_named
 
@@ -260,7 +258,7 @@ def _score_config(
         "threshold": threshold,
     }
     changes = {name: value for name, value in given.items() if value is not None}
-    return msgspec.structs.replace(last_score_config(stored), **changes)
+    return last_score_config(stored, changes)
 
 
 def _spec(text: str | None, base_url: list[str]) -> RoleSpec | None:

@@ -25,7 +25,7 @@ from looseleaf.protocol import Protocol
 from looseleaf.question import Question
 from looseleaf.roles import Action, Policy
 from looseleaf.runner.closing import closing
-from looseleaf.runner.lab.config import LabConfig
+from looseleaf.runner.lab.config import LabConfig, stored_role
 from looseleaf.runner.lab.documents import RunDocuments
 from looseleaf.runner.stage import StageProgress, work_off
 from looseleaf.runner.stages import ReadingTask, Stages, last_rows
@@ -68,29 +68,44 @@ def answerer_of(run: Run, config: LabConfig) -> tuple[str, RoleSpec]:
         ConfigError: the policy has no form that answers from a memory alone, or cannot be asked again.
     """
     stored = run.config.get("roles", {}).get("policy")
-    policy = None if not stored else msgspec.convert(stored, RoleSpec)
     if config.answerer == "replay":
-        if policy is None:
-            raise ConfigError(
-                "The run does not say who its policy was; use --answerer memory-only --answer-model …"
-            )
+        policy = _replayable(stored, config.answer_model)
         return f"replay, {policy.name} with the pages of its trajectory", policy
-    model = config.answer_model or _as_reader(policy)
+    model = config.answer_model or _as_reader(stored)
     if model is None:
-        name = policy.name if policy else "not recorded"
+        name = _name(stored) if stored else "not recorded"
         raise ConfigError(
             f"The policy ({name}) cannot answer from a memory alone; name a model that can with --answer-model."
         )
     return f"memory-only, {model.name} without pages", model
 
 
-def _as_reader(policy: RoleSpec | None) -> RoleSpec | None:
+def _name(stored: dict[str, Any]) -> str:
+    backend, argument = stored.get("backend", "not recorded"), stored.get("argument")
+    return f"{backend}:{argument}" if argument else str(backend)
+
+
+def _replayable(stored: dict[str, Any] | None, given: RoleSpec | None) -> RoleSpec:
+    """The run's policy: as the user names it, else as the run does where that is harmless."""
+    if not stored:
+        raise ConfigError(
+            "The run does not say who its policy was; use --answerer memory-only --answer-model …"
+        )
+    if given is None:
+        return stored_role(stored, "answer-model")
+    if given.name != _name(stored):
+        raise ConfigError(
+            f"The policy of the run is {_name(stored)} and not {given.name}; replay asks the policy itself again."
+        )
+    return given
+
+
+def _as_reader(stored: dict[str, Any] | None) -> RoleSpec | None:
     """The policy's own model as a reader."""
-    if policy is None:
+    if not stored or stored.get("backend") not in {"embedded", *CHAT_BACKENDS}:
         return None
-    if policy.backend == "embedded":
-        return RoleSpec(backend="embedded")
-    return policy if policy.backend in CHAT_BACKENDS else None
+    policy = stored_role(stored, "answer-model")
+    return RoleSpec(backend="embedded") if policy.backend == "embedded" else policy
 
 
 async def answer_anew(

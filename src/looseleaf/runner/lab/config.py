@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
 import msgspec
 
 from looseleaf.errors import ConfigError
 from looseleaf.lab.variants import VariantKind
+from looseleaf.models.chat.options import OPENAI_URL
 from looseleaf.models.role_spec import CHAT_BACKENDS, RoleSpec
 from looseleaf.runner.config import ScoreConfig
 from looseleaf.runstore import Run
 
-__all__ = ["DEFAULT_BUDGETS", "DETERMINISTIC", "Answerer", "LabConfig", "answerer_named", "last_score_config"]
+__all__ = [
+    "DEFAULT_BUDGETS",
+    "DETERMINISTIC",
+    "Answerer",
+    "LabConfig",
+    "answerer_named",
+    "last_score_config",
+    "stored_role",
+]
 
 Answerer = Literal["none", "replay", "memory-only"]
 ANSWERERS: tuple[Answerer, ...] = ("none", "replay", "memory-only")
@@ -23,6 +34,11 @@ SAMPLED_TEMPERATURE = 0.7
 DETERMINISTIC = frozenset({"embedded", "constant"})
 """Readers that give the same answer every time, so that samples of theirs say nothing."""
 EMBEDDED = RoleSpec(backend="embedded")
+HARMLESS = frozenset({"embedded", "constant", "none"})
+"""Backends that run no code but looseleaf's, read no file and send nothing, whoever named them."""
+CHOOSES = frozenset({"key_env", "prompt", "prices", "extra"})
+"""Options with which the writer of a run could choose a secret, a file or a request of the reader's machine."""
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 EVERYONE_READS = (VariantKind.OWN, VariantKind.EMPTY, VariantKind.QUESTION_ONLY)
 
 
@@ -38,15 +54,73 @@ def answerer_named(name: str) -> Answerer:
     raise ConfigError(f"There is no answerer {name!r}; use one of {', '.join(ANSWERERS)}.")
 
 
-def last_score_config(run: Run) -> ScoreConfig:
-    """How a run was scored last; the defaults for one that never was, or that does not say."""
+def last_score_config(run: Run, given: Mapping[str, Any] = {}) -> ScoreConfig:
+    """How a run was scored last, except for what is given; the defaults for one that never was, or does not say.
+
+    Args:
+        run: the run, perhaps another person's.
+        given: fields of the result that the user chose, in place of the stored ones.
+
+    Raises:
+        ConfigError: a stored role that is wanted is one that a stored run may not choose (`stored_role`).
+    """
     roles = run.config.get("roles", {})
     found: dict[str, Any] = {
-        name: msgspec.convert(roles[name], RoleSpec) for name in ("extractor", "judge") if name in roles
+        name: stored_role(roles[name], name)
+        for name in ("extractor", "judge")
+        if roles.get(name) and name not in given
     }
-    if roles.get("reader"):
-        found["readers"] = tuple(msgspec.convert(roles["reader"], list[RoleSpec]))
-    return ScoreConfig(scorer=str(run.config.get("score", {}).get("scorer", "")), **found)
+    if roles.get("reader") and "readers" not in given:
+        readers = roles["reader"] if isinstance(roles["reader"], list) else [roles["reader"]]
+        found["readers"] = tuple(stored_role(reader, "reader") for reader in readers)
+    found["scorer"] = str(run.config.get("score", {}).get("scorer", ""))
+    return ScoreConfig(**{**found, **given})
+
+
+def stored_role(table: Any, option: str) -> RoleSpec:
+    """A role as a RUN folder names it, if it is harmless whoever wrote that folder.
+
+    A stored run says who read and judged. Such a role may not import code, open model files, or send memories and a
+    key to a server that its writer chose: it must be embedded, or a model of OpenAI's or on this machine with the
+    usual key.
+
+    Args:
+        table: the stored table.
+        option: command-line option with which the user can name the role.
+
+    Raises:
+        ConfigError: it is something else, and the user has to name it.
+    """
+    try:
+        spec = msgspec.convert(table, RoleSpec)
+    except msgspec.ValidationError as problem:
+        raise ConfigError(
+            f"The run's configuration names no {option} that can be used ({problem}); add --{option}."
+        ) from problem
+    if spec.backend in HARMLESS or (spec.backend == "openai" and _is_usual_server(spec.options)):
+        return spec
+    raise ConfigError(
+        f"The run names {spec.name} as its {option}, and nothing that a stored run names is loaded or sent to by "
+        f"itself; if you trust it, name it with --{option}."
+    )
+
+
+def _is_usual_server(options: Mapping[str, Any]) -> bool:
+    several = options.get("base_urls", [])
+    addresses = [
+        options.get("base_url", OPENAI_URL),
+        *(several if isinstance(several, (list, tuple)) else [several]),
+    ]
+    return not set(options) & CHOOSES and all(
+        address == OPENAI_URL or _host(address) in LOOPBACK for address in addresses
+    )
+
+
+def _host(address: object) -> str:
+    try:
+        return urlsplit(str(address)).hostname or ""
+    except ValueError:
+        return ""
 
 
 class LabConfig(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,7 +135,8 @@ class LabConfig(msgspec.Struct, frozen=True, kw_only=True):
         budgets: word budgets of the anytime curve.
         writer: policy that writes improved memories from the gold pages, or `None`.
         answerer: where final answers under swapped memories come from.
-        answer_model: reader that answers for `memory-only`; by default the policy's own model.
+        answer_model: reader that answers for `memory-only`; by default the policy's own model. For `replay`, the
+            policy, where the stored one is not one that a stored run may choose (`stored_role`).
         grounding: `embedded`, a judge, or `none`.
         gold_words: most words of gold-page text that a reader is given, for readers with a short context; 0 = all.
         data: data folder in place of the one that the run was made from.
