@@ -16,6 +16,7 @@ import pytest
 from conftest import Cli
 from doc_snippets import ROOT, RUN_LANGUAGES, Block, PageRunner, blocks_of, pages
 from looseleaf.cli.app import app
+from looseleaf.metrics import METRICS
 from test_architecture import RANKS
 
 PAGES = [page for page in pages() if any(block.runs for block in blocks_of(page))]
@@ -33,8 +34,10 @@ def page_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pat
     monkeypatch.chdir(folder)
     monkeypatch.setenv("COLUMNS", WIDTH)
     monkeypatch.setattr(sys, "path", [str(folder), *sys.path])
-    before = set(sys.modules)
+    before, catalogue = set(sys.modules), dict(METRICS)
     yield folder
+    METRICS.clear()  # a page adds a metric of its own
+    METRICS.update(catalogue)
     for name in set(sys.modules) - before:
         if str(getattr(sys.modules[name], "__file__", "") or "").startswith(str(folder)):
             del sys.modules[name]

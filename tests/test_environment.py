@@ -706,7 +706,7 @@ def test_only_what_the_format_names_is_stored() -> None:
             "question",
         ),
         *("protocol", "oracle", "seed", "sample_index", "step_of_training", "steps", "memory", "answer"),
-        *("stop_reason", "usage", "seconds", "error"),
+        *("stop_reason", "usage", "seconds", "error", "undefined"),
     }
     assert set(stored["steps"][0]) <= {
         *("turn", "thought", "action", "notes", "observation", "model_text", "usage", "seconds", "invalid"),
