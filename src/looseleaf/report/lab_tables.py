@@ -120,7 +120,9 @@ def _answerability(report: LabReport, name: Names, labels: dict[str, str]) -> It
             (name(key), *(cell(head[m]) for m in names), scored_of(head[names[0]]))
             for key, head in heads.items()
         ]
-        yield LabTable(title, ("reader", *(labels.get(m, m) for m in names), "n"), rows, remark, brief)
+        # The title says which rows: five heads that repeat it are cut off in a terminal of 110 columns.
+        shown = (labels.get(m, m).replace("[answerable]", "") for m in names)
+        yield LabTable(title, ("reader", *shown, "n"), rows, remark, brief)
     yield LabTable(
         f"{labels['P_mmc[answerable]']} under other thresholds",
         ("reader", *(f"score {threshold}" for threshold in report.readers[0].by_threshold)),
