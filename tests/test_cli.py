@@ -125,6 +125,17 @@ def test_ask_says_at_once_that_a_page_without_text_needs_more(cli: Cli, tmp_path
     assert "text-and-OCR baseline" in first
     assert "--policy openai:" in first
     assert "[ocr]" in first
+    assert "Do the findings alone give this answer? yes, they do not answer it either" in outcome.out
+
+
+def test_ask_writes_an_answer_that_is_a_list_as_people_do(cli: Cli) -> None:
+    """Benchmarks score lists in brackets and quotes; whoever asks a document wants the names."""
+    outcome = cli("ask", DEMO_DATA / "documents" / "tidenet_paper.pdf", "Who are the authors?")
+    assert outcome.code == 0, outcome.err
+    (line,) = [line for line in outcome.out.splitlines() if line.startswith("Answer: ")]
+    assert "[" not in line
+    assert "'" not in line
+    assert line.count(", ") >= 1
 
 
 def test_ask_without_memory_checks_nothing(cli: Cli, small_pdf: Path) -> None:

@@ -176,7 +176,9 @@ def _warn_without_text(out: Console, document: AnyDocument, bare: int, read: boo
 def _print(out: Console, document: AnyDocument, trajectory: Trajectory) -> None:
     from looseleaf.cli.console import safe
 
-    answer = trajectory.answer if trajectory.answer is not None else f"no answer ({trajectory.stop_reason})"
+    answer = (
+        f"no answer ({trajectory.stop_reason})" if trajectory.answer is None else _written(trajectory.answer)
+    )
     out.print(f"[bold]Answer:[/bold] {safe(answer)}", highlight=False)
     if trajectory.error:
         out.print(f"[red]{safe(trajectory.error)}[/red]", highlight=False)
@@ -188,6 +190,14 @@ def _print(out: Console, document: AnyDocument, trajectory: Trajectory) -> None:
         f"[dim]Pages looked at: {safe(_looked_at(document, trajectory.shown_pages))}; {trajectory.turns} turns.[/dim]",
         highlight=False,
     )
+
+
+def _written(answer: str) -> str:
+    """An answer as people write it; benchmarks have lists in brackets and quotation marks."""
+    from looseleaf.benchmarks.literals import list_literal
+
+    items = list_literal(answer)
+    return ", ".join(map(str, items)) if items else answer
 
 
 def _looked_at(document: AnyDocument, pages: tuple[int, ...]) -> str:
@@ -215,6 +225,7 @@ def _page_name(document: AnyDocument, page: int) -> str:
 async def _check_memory(out: Console, trajectory: Trajectory, reader: Reader, name: str) -> None:
     from looseleaf.cli.console import safe
     from looseleaf.errors import AgentError, boundary
+    from looseleaf.question import NOT_ANSWERABLE
     from looseleaf.roles import Reading
     from looseleaf.runner.checked import role_result
 
@@ -223,9 +234,12 @@ async def _check_memory(out: Console, trajectory: Trajectory, reader: Reader, na
             reader.read(trajectory.question, trajectory.working_memory), Reading, "reader"
         )
     same = _normalised(reading.text) == _normalised(trajectory.answer or "")
-    verdict = (
-        "[green]yes[/green]" if same else f"[red]no[/red], from the findings alone: {safe(reading.text)}"
-    )
+    if same and _normalised(reading.text) == _normalised(NOT_ANSWERABLE):
+        verdict = "yes, they do not answer it either"
+    elif same:
+        verdict = "[green]yes[/green]"
+    else:
+        verdict = f"[red]no[/red], from the findings alone: {safe(_written(reading.text))}"
     out.print(
         f"[bold]Do the findings alone give this answer?[/bold] {verdict}  [dim](reader: {safe(name)})[/dim]",
         highlight=False,
