@@ -195,6 +195,18 @@ def test_document_names_cannot_leave_the_folder(tmp_path: Path, own_set: OwnSet,
         assert len(Run.open(out).questions()) == 2
 
 
+def test_a_row_that_the_file_has_no_answer_to_is_not_promised_another_try(
+    tmp_path: Path, own_set: OwnSet, cli: Cli
+) -> None:
+    path = ff.write_lines(tmp_path / "r.jsonl", [ff.chat_row(doc_id="../x.pdf"), ff.chat_row()])
+    run = tmp_path / "run"
+    assert cli("import", "chat", path, "--out", run, "--docs", own_set.docs).code == 0
+    scored = cli("score", run)
+    assert scored.code == 1
+    assert "1 row is unscored because the imported file has no answer there" in scored.err
+    assert "again" not in scored.err
+
+
 # -- the whole way -----------------------------------------------------------------------------------------------------
 
 

@@ -179,6 +179,11 @@ def test_unscored_rows_stay_in_n_with_bounds_and_a_notice(tmp_path: Path) -> Non
         assert "4 answers unscored" in flat(text)
 
 
+def test_one_unscored_row_is_one(tmp_path: Path) -> None:
+    notices = build_report(make_run(tmp_path / "run", faults=1)).notices
+    assert any(notice.startswith("1 answer unscored (agent_fault)") for notice in notices)
+
+
 def test_two_readers_do_not_mix_and_the_first_is_the_headline(tmp_path: Path) -> None:
     """`ScoreConfig.readers`: the first is the headline reader; a report made later says the same as the first one."""
     run = make_run(tmp_path / "run", readers=())

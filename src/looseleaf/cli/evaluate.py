@@ -409,7 +409,8 @@ def _report(stored: Run, config: ScoreConfig, scored: ScoreOutcome, outcome: Run
             f"looseleaf: {scored.drift_faults} drift items got no reply; the same command asks again.",
             err=True,
         )
-    _exit_on_faults(scored.unscored, outcome.interrupted if outcome else False)
+    imported = "import" in stored.manifest
+    _exit_on_faults(scored.unscored, outcome.interrupted if outcome else False, imported=imported)
     if scored.drift_faults:
         raise typer.Exit(UNSCORED_EXIT)
 
@@ -417,19 +418,26 @@ def _report(stored: Run, config: ScoreConfig, scored: ScoreOutcome, outcome: Run
 def _session_line(stored: Run) -> str:
     session = stored.manifest.get("last_session", {})
     return (
-        f"{session.get('finished_now', 0)} trajectories now, {session.get('finished_before', 0)} before; "
+        f"{_trajectories(session.get('finished_now', 0))} now, {session.get('finished_before', 0)} before; "
         f"{session.get('pages_extracted', 0)} pages extracted, {session.get('pages_rendered', 0)} pages rendered"
         + (f", {read} pages read by OCR" if (read := session.get("pages_recognized", 0)) else "")
     )
 
 
-def _exit_on_faults(faults: int, interrupted: bool) -> None:
+def _trajectories(count: int) -> str:
+    return "1 trajectory" if count == 1 else f"{count} trajectories"
+
+
+def _exit_on_faults(faults: int, interrupted: bool, *, imported: bool = False) -> None:
     if interrupted:
         typer.echo("looseleaf: interrupted; the same command goes on where it stopped.", err=True)
         raise typer.Exit(130)
     if faults:
-        typer.echo(
-            f"looseleaf: {faults} rows are unscored because something failed; the same command tries them again.",
-            err=True,
+        rows = "1 row is" if faults == 1 else f"{faults} rows are"
+        why = (
+            "the imported file has no answer there, or something failed; the report counts the reasons."
+            if imported
+            else f"something failed; the same command tries {'it' if faults == 1 else 'them'} again."
         )
+        typer.echo(f"looseleaf: {rows} unscored because {why}", err=True)
         raise typer.Exit(UNSCORED_EXIT)

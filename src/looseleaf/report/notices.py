@@ -88,8 +88,9 @@ def _unscored(rows: Sequence[Row]) -> list[str]:
     answers = Counter(str(row.answer.unscored) for row in rows if row.answer.unscored)
     memories = Counter(str(row.memory.unscored) for row in rows if row.memory and row.memory.unscored)
     return [
-        f"{count} {target} unscored ({reason}): left out of means, kept in n, bounded by the range in brackets."
-        for target, found in (("answers", answers), ("memories", memories))
+        f"{count} {one if count == 1 else several} unscored ({reason}): left out of means, kept in n, "
+        "bounded by the range in brackets."
+        for one, several, found in (("answer", "answers", answers), ("memory", "memories", memories))
         for reason, count in sorted(found.items())
     ]
 
