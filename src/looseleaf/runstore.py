@@ -23,7 +23,7 @@ import tomllib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Annotated, Any, Generic, TypeVar
 
 import msgspec
 import numpy as np
@@ -175,7 +175,9 @@ class Ledger(Generic[Record]):
         """
         if not self.path.exists():
             return
-        with self.path.open("rb") as lines:
+        with _readable(self.path):
+            lines = self.path.open("rb")
+        with lines:
             for number, line in enumerate(lines, start=1):
                 if not line.endswith(b"\n"):
                     return
@@ -269,7 +271,11 @@ def _writable(path: Path, advice: str) -> Iterator[None]:
 def _readable(path: Path) -> Iterator[None]:
     try:
         yield
-    except (OSError, ValueError) as problem:  # TOML, JSON and UTF-8 errors are ValueErrors
+    except RecursionError as problem:
+        raise RunError(
+            f"{path} is nested too deeply to be read; repair it or make the run again."
+        ) from problem
+    except (OSError, ValueError) as problem:  # errors of TOML, JSON, UTF-8 and of shape are ValueErrors
         raise RunError(f"{path} cannot be read ({problem}); repair it or make the run again.") from problem
 
 
@@ -287,6 +293,119 @@ def _drop_torn_line(descriptor: int) -> None:
         end = start
     if end != size:
         os.ftruncate(descriptor, end)
+
+
+# What readers of a folder rely on. The folder may be another person's: other fields are free, these have these types.
+
+MOST_SAMPLES = 100_000
+"""Most trajectories of one question: every one of them has a row, so a huge number in a file must not be believed."""
+Table = dict[str, Any]
+
+
+class _Role(msgspec.Struct, frozen=True):
+    backend: str = ""
+    argument: str = ""
+    options: Table = {}
+
+
+class _Roles(msgspec.Struct, frozen=True):
+    policy: _Role | None = None
+    extractor: _Role | None = None
+    judge: _Role | None = None
+    reader: list[_Role] | _Role = []
+
+
+class _ProtocolTable(msgspec.Struct, frozen=True):
+    name: str = ""
+    memory: str = "mandatory"
+    max_pixels: int | None = None
+
+
+class _RunTable(msgspec.Struct, frozen=True):
+    samples: Annotated[int, msgspec.Meta(ge=1, le=MOST_SAMPLES)] = 1
+    strict: bool = False
+
+
+class _DataTable(msgspec.Struct, frozen=True):
+    benchmark: str = ""
+    path: str = ""
+    options: Table = {}
+
+
+class _ScoreTable(msgspec.Struct, frozen=True):
+    scorer: str = ""
+    threshold: str = ""
+
+
+class _Config(msgspec.Struct, frozen=True):
+    data: _DataTable = _DataTable()
+    protocol: _ProtocolTable = _ProtocolTable()
+    retriever: Table = {}
+    pages: Table = {}
+    roles: _Roles = _Roles()
+    run: _RunTable = _RunTable()
+    score: _ScoreTable = _ScoreTable()
+    train: Table = {}
+    reward: Table = {}
+
+
+class _LastScore(msgspec.Struct, frozen=True):
+    score_id: str | None = None
+    also: list[str] = []
+    reading_ids: list[str] = []
+    threshold: str = ">0"
+
+
+class _Described(msgspec.Struct, frozen=True):
+    name: str = ""
+    sha256: str = ""
+    version: str = ""
+    notes: list[str] = []
+    oracle: Table = {}
+
+
+class _Counts(msgspec.Struct, frozen=True):
+    n_set: int = 0
+    n_selected: int = 0
+    n_without_document: int = 0
+    n_without_gold_pages: int = 0
+
+
+class _PageImages(msgspec.Struct, frozen=True):
+    dpi: int | None = None
+    max_pixels: int | None = None
+
+
+class _Imported(msgspec.Struct, frozen=True):
+    rows: int = 0
+    imported: int = 0
+    not_run: int = 0
+    rejected: int = 0
+    undefined: Table = {}
+    notices: list[str] = []
+
+
+class _Manifest(msgspec.Struct, frozen=True):
+    run_id: str = ""
+    versions: Table = {}
+    data: _Described = _Described()
+    counts: _Counts = _Counts()
+    retriever: Table = {}
+    page_images: _PageImages | None = None
+    prompts: Table = {}
+    last_session: Table = {}
+    score: _LastScore = _LastScore()
+    clients: list[str] = []
+    imported: _Imported | None = msgspec.field(default=None, name="import")
+
+
+class _Sidecar(msgspec.Struct, frozen=True):
+    scorer: str = ""
+    extraction_id: str | None = None
+    variant: str = ""
+    extractor: _Role | None = None
+    judge: _Role | None = None
+    reader: _Role | None = None
 
 
 class _TrajectoryKey(msgspec.Struct):
@@ -367,11 +486,16 @@ class Run:
         """The frozen configuration; empty for a run that was imported without one."""
         path = self.path / "config.toml"
         with _readable(path):
-            return tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+            return _shaped(tomllib.loads(path.read_text(encoding="utf-8")), _Config) if path.exists() else {}
 
     def write_config(self, config: dict[str, Any]) -> None:
         """Write the configuration (values that are `None` are left out: TOML has no null)."""
         write_atomically(self.path / "config.toml", tomli_w.dumps(_without_none(config)).encode())
+
+    @property
+    def samples(self) -> int:
+        """Trajectories that there should be of each question."""
+        return int(self.config.get("run", {}).get("samples", 1))
 
     @property
     def keeps_memory(self) -> bool:
@@ -383,7 +507,7 @@ class Run:
     def manifest(self) -> dict[str, Any]:
         """Hashes, versions and counts; empty if there is none."""
         path = self.path / "manifest.json"
-        return _json_of(path) if path.exists() else {}
+        return _json_of(path, _Manifest) if path.exists() else {}
 
     def write_manifest(self, manifest: dict[str, Any]) -> None:
         """Write the manifest."""
@@ -458,7 +582,8 @@ class Run:
         """Configurations of all ledgers of a kind (`readings`, `extractions`, `scores`), by id."""
         folder = self.path / kind
         paths = sorted(folder.glob("*.json")) if folder.is_dir() else []
-        return {path.stem: _json_of(path) for path in paths}
+        shape = _Sidecar if kind in ("readings", "extractions", "scores") else None
+        return {path.stem: _json_of(path, shape) for path in paths}
 
 
 def write_atomically(path: Path, content: bytes) -> None:
@@ -478,12 +603,27 @@ def _of_this_version(record: Trajectory, where: Path) -> Trajectory:
             f"{where} holds trajectories of version {record.version} and this looseleaf reads {TRAJECTORY_VERSION}; "
             "use a newer looseleaf."
         )
+    if not 0 <= record.sample_index < MOST_SAMPLES:
+        raise RunError(
+            f"{where} holds a trajectory with sample_index {record.sample_index}, which is not one of the first "
+            f"{MOST_SAMPLES:,}; repair or remove that line and try again."
+        )
     return record
 
 
-def _json_of(path: Path) -> Any:
+def _json_of(path: Path, shape: type[msgspec.Struct] | None = None) -> dict[str, Any]:
     with _readable(path):
-        return json.loads(path.read_bytes())
+        return _shaped(json.loads(path.read_bytes()), shape)
+
+
+def _shaped(value: Any, shape: type[msgspec.Struct] | None) -> dict[str, Any]:
+    """The value as it is, if it is an object whose known fields have the types that readers rely on.
+
+    Raises:
+        ValueError: it is not (`msgspec.ValidationError`).
+    """
+    msgspec.convert(value, shape or dict[str, Any])
+    return dict(value)
 
 
 def _pretty(content: dict[str, Any]) -> bytes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from enum import StrEnum
 
 import msgspec
@@ -27,6 +26,10 @@ class Unscored(StrEnum):
     """The question's document is not present (only under `--strict`)."""
 
 
+LARGEST = 1e9
+"""Largest score of any scorer: beyond it no scale is meant, and sums of squares over many rows stay finite below it."""
+
+
 class Score(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The outcome of one scorer on one prediction: exactly one of `value` and `unscored` is set.
 
@@ -44,8 +47,8 @@ class Score(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     def __post_init__(self) -> None:
         if (self.value is None) == (self.unscored is None):
             raise ValueError("a Score has exactly one of value and unscored")
-        if self.value is not None and not math.isfinite(self.value):
-            raise ValueError(f"a Score is a finite number, not {self.value}")
+        if self.value is not None and not abs(self.value) <= LARGEST:
+            raise ValueError(f"a Score is a number of at most {LARGEST:g}, not {self.value}")
 
     @property
     def scored(self) -> bool:

@@ -61,7 +61,7 @@ class ScoredRun:
         self.score_id = score_id
         self.questions = run.questions()
         self.trajectories = run.trajectories()
-        self.samples = int(run.config.get("run", {}).get("samples", 1))
+        self.samples = run.samples
         ledger = run.scores(score_id)
         if not ledger.path.exists():
             raise RunError(

@@ -42,7 +42,7 @@ class StoredRun:
         self.run = run
         self._like = like
         self._slim = slim
-        self.samples = int(run.config.get("run", {}).get("samples", 1))
+        self.samples = run.samples
         self._known: dict[tuple[float | None, str | None, str | None, float | None, str], Kept] = {}
         self._rows: dict[tuple[str, str | None, str, str], list[Row]] = {}
 

@@ -114,7 +114,7 @@ def _echoed(trajectory: Trajectory | None) -> tuple[bool, ...] | None:
 
 def selected(run: Run) -> dict[str, Question]:
     """Every trajectory that the run was to have, by id, with its question; the denominator."""
-    configured = int(run.config.get("run", {}).get("samples", 1))
+    configured = run.samples
     samples = max([configured, *(found.sample_index + 1 for found in run.trajectories().values())])
     return {
         f"{question.question_id}#{sample}": question

@@ -198,7 +198,7 @@ def own_responses(
     readings: Mapping[str, Sequence[ReadingRow]],
 ) -> list[Response]:
     """Every final answer and the given readings of a run, as responses to be scored."""
-    samples = int(run.config.get("run", {}).get("samples", 1))
+    samples = run.samples
     missing = _without_document(run, questions, trajectories)
     return list(responses_of(questions, trajectories, readings, samples, missing))
 

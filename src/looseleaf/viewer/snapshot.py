@@ -68,7 +68,7 @@ class Snapshot:
         self.by_key = {item.key: item for item in self.items}
 
     def _items(self, stored: Sequence[Question]) -> list[Item]:
-        samples = int(self.config.get("run", {}).get("samples", 1))
+        samples = self.run.samples
         rows: Mapping[str, Row] = {}
         if self.scored is not None:
             found = self.scored.rows(self.reading_id, threshold=self.threshold)

@@ -153,7 +153,7 @@ class _Lab:
         )
 
     def _items(self) -> list[Item]:
-        samples = int(self._run.config.get("run", {}).get("samples", 1))
+        samples = self._run.samples
         return [
             Item(
                 f"{question.question_id}#{sample}",
