@@ -245,7 +245,7 @@ def test_exporting_takes_the_same_memory_whatever_the_size(tmp_path: Path) -> No
 
 
 EXPORT_GROWTH_MB = 15
-"""Eight thousand more trajectories are 8.5 MB of JSON and some 40 MB of objects; what may grow is the batches' size."""
+"""Ninety thousand more trajectories are 95 MB of JSON and far more as objects; what may grow is the batches' size."""
 
 
 @pytest.mark.slow

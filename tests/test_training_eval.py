@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 import pytest
@@ -14,7 +14,7 @@ pytest.importorskip("trl")
 
 from conftest import Cli, OwnSet
 from looseleaf.document import PageStore
-from looseleaf.errors import ConfigError
+from looseleaf.errors import ConfigError, DataError
 from looseleaf.lab.robustness import cohens_kappa
 from looseleaf.models.registry import make_policy
 from looseleaf.models.role_spec import RoleSpec
@@ -25,6 +25,7 @@ from looseleaf.training import local_policy
 from looseleaf.training.agreement import StepAgreement
 from looseleaf.training.checkpoint_eval import evaluate_in_memory, evaluation_callback
 from looseleaf.training.config import TrainConfig
+from looseleaf.training.grpo import run_grpo
 from looseleaf.training.hf_policy import in_memory
 from looseleaf.training.processing import load_processor
 from looseleaf.training.sft import run_sft
@@ -179,6 +180,24 @@ def test_evaluating_again_repeats_nothing(config: TrainConfig, store: PageStore)
     again = evaluate_step(config, RoleSpec.parse("embedded"), 3, store=store)
     assert (again.run.path / "trajectories.jsonl").read_bytes() == lines
     assert again.agreement == first.agreement
+
+
+@pytest.mark.parametrize("stage", ["sft", "grpo"])
+def test_nothing_is_learnt_where_training_and_evaluation_overlap(
+    config: TrainConfig, store: PageStore, stage: Literal["sft", "grpo"]
+) -> None:
+    assert config.evaluation is not None
+    taught = config.data.trajectories[0]
+    teacher_run(config, Path(taught), store, ids=config.data.ids)
+    before = sorted(Path(config.train.output).rglob("*"))
+    same = msgspec.structs.replace(
+        config,
+        train=msgspec.structs.replace(config.train, stage=stage, group_size=2, groups_per_step=1),
+        evaluation=msgspec.structs.replace(config.evaluation, ids=config.data.ids),
+    )
+    with pytest.raises(DataError, match="overlaps with"):
+        run_sft(same, store=store) if stage == "sft" else run_grpo(same, store=store)
+    assert sorted(Path(config.train.output).rglob("*")) == before
 
 
 def test_evaluation_computes_in_the_precision_of_training(

@@ -123,6 +123,29 @@ def test_an_overflow_can_be_scored_as_evaluation_scores_it() -> None:
     assert AWMReward().value(found.seen) == -0.1  # type: ignore[arg-type]
 
 
+class CrowdedReader:
+    """Counts how many readings are asked for at once."""
+
+    def __init__(self) -> None:
+        self.now = self.most = 0
+
+    async def read(self, question: str, memory: WorkingMemory) -> Reading:
+        self.now += 1
+        self.most = max(self.most, self.now)
+        await asyncio.sleep(0.005)
+        self.now -= 1
+        return Reading(text="7")
+
+
+@pytest.mark.parametrize("concurrency", [1, 3])
+def test_rollouts_are_read_side_by_side_and_never_more_than_may_be(concurrency: int) -> None:
+    scorer = RolloutScorer(AWMReward(), ROLES, "mini", reads_memory=True, concurrency=concurrency)
+    scorer._reader = crowded = CrowdedReader()
+    found = evidence_of(scorer, *[rollout("7", "it is 7")] * 8)
+    assert crowded.most == concurrency
+    assert [each.calls["reading"] for each in found] == [1] * 8
+
+
 def test_alden_looks_at_turns_and_not_at_roles() -> None:
     ASKED.clear()
     scorer = RolloutScorer(AldenReward(), ROLES, "mini", reads_memory=False)

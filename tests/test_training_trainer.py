@@ -78,6 +78,20 @@ def test_phantom_groups_are_counted(tmp_path: Path) -> None:
     trainer.close()
 
 
+@pytest.mark.parametrize(("threshold", "s_ans", "phantom"), [(">0", 1.0, 0.0), ("=1", 0.5, 1.0)])
+def test_shares_are_logged_under_the_threshold_of_the_reward(
+    tmp_path: Path, threshold: str, s_ans: float, phantom: float
+) -> None:
+    trainer = trainer_of(config_of(tmp_path, reward={"threshold": threshold}))
+    play(trainer, good_turns(1, 41))
+    half = [Outcome(answer=0.5, memory=(float(index % 2),)) for index in range(4)]
+    step_with(trainer, [*half, *[Outcome(answer=1.0, memory=(1.0,))] * 4])
+    logged = trainer._metrics["train"]
+    assert logged["looseleaf/s_ans"] == [s_ans]
+    assert logged["looseleaf/groups/phantom"] == [phantom]
+    trainer.close()
+
+
 def test_a_training_step_teaches_what_was_rewarded(tmp_path: Path) -> None:
     trainer = trainer_of(config_of(tmp_path, train={"steps": 3}))
     play(trainer, by_member)

@@ -125,6 +125,11 @@ class RolloutScorer:
         )
 
     @property
+    def threshold(self) -> str:
+        """When a graded score counts as correct, in the reward and in what is logged beside it."""
+        return self._config.threshold
+
+    @property
     def sidecars(self) -> dict[str, dict[str, Any]]:
         """Configurations that the ledgers' ids stand for, by kind of ledger."""
         extractor = {"extractor": self._config.extractor.identity()}

@@ -152,7 +152,14 @@ class LooseleafTrainer(RolloutTrainer):
         trajectories = [each.trajectory for each in scored]
         evidence = [each.evidence for each in scored]
         counted = np.array([each.tokens for each in scored]).sum(axis=0).tolist()
-        numbers = step_metrics(trajectories, evidence, records, self.sampled, TokenCounts(*counted))
+        numbers = step_metrics(
+            trajectories,
+            evidence,
+            records,
+            self.sampled,
+            TokenCounts(*counted),
+            threshold=self.scorer.threshold,
+        )
         for name, value in numbers.items():
             self._metrics["train"][f"looseleaf/{name}"].append(value)
         if self._record is not None and self.accelerator.is_main_process:
