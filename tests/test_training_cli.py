@@ -98,6 +98,10 @@ def test_mistakes_are_one_sentence_and_exit_2(cli: Cli, setup: Setup, tmp_path: 
     for arguments, sentence in (
         ((tmp_path / "none.toml",), "cannot be read"),
         ((setup.config, "--set", "train.sede=1"), "did you mean 'seed'?"),
+        (
+            (setup.config, "--set", "reward.name=gold"),
+            "[reward] name is 'gold'; use one of alden, answer-only, awm, cells, placebo.",
+        ),
         ((setup.config, "--set", "seed=1"), "TABLE.KEY=VALUE"),
         ((setup.config, "--dry-run"), "looseleaf train collect"),
         (

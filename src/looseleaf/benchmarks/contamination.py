@@ -105,7 +105,10 @@ class ContaminationReport:
         """
         if self.clean:
             return
-        kinds = ", ".join(f"{number} {kind.value.replace('_', ' ')}" for kind, number in self.by_kind.items())
+        kinds = ", ".join(
+            f"{number} {kind.value.replace('_', ' ')}{'' if number == 1 else 's'}"
+            for kind, number in self.by_kind.items()
+        )
         first = self.overlaps[0]
         raise DataError(
             f"{self.train['name']} overlaps with {self.evaluation['name']} ({kinds}; first: {first.train} and "

@@ -85,6 +85,8 @@ def setting(tables: dict[str, Any], text: str) -> None:
         raise ConfigError(f"--set {text} cannot be read; write it as TABLE.KEY=VALUE, e.g. train.seed=1.")
     for name in names:
         tables = tables.setdefault(name, {})
+        if not isinstance(tables, dict):
+            raise ConfigError(f"--set {text} cannot be used: {name} is a value and not a table.")
     try:
         tables[key] = tomllib.loads(f"value = {value}")["value"]
     except tomllib.TOMLDecodeError:
@@ -110,16 +112,21 @@ def _read(path: Path, seen: tuple[Path, ...]) -> dict[str, Any]:
     path = path.resolve() if seen else path
     if len(seen) >= MOST_FILES:
         raise ConfigError(f"{path} extends itself through {seen[0]}; break the circle.")
+    if not path.is_file():
+        raise ConfigError(f"The configuration {path} cannot be read: there is no such file; check its path.")
     try:
         tables = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as problem:
+    except (OSError, ValueError, RecursionError) as problem:  # of TOML, UTF-8, and NUL in a path
         raise ConfigError(
             f"The configuration {path} cannot be read ({problem}); check its path and its TOML."
         ) from (problem)
     bases = tables.pop(EXTENDS, [])
+    bases = [bases] if isinstance(bases, str) else bases
+    if not isinstance(bases, list) or len(bases) > MOST_FILES or not all(isinstance(b, str) for b in bases):
+        raise ConfigError(f"{path}: extends is a file, or a list of at most {MOST_FILES} files; correct it.")
     found: dict[str, Any] = {}
-    for base in [bases] if isinstance(bases, str) else bases:
-        found = _merged(found, _read(path.resolve().parent / str(base), (*seen, path)))
+    for base in bases:
+        found = _merged(found, _read(path.resolve().parent / base, (*seen, path)))
     return _merged(found, tables)
 
 
@@ -161,7 +168,10 @@ def _with_protocol(tables: dict[str, Any]) -> dict[str, Any]:
     if is_whole:  # a frozen one whose name says what was changed
         return tables
     rules = {key: value for key, value in table.items() if key != "name"}
-    protocol: Protocol = named_protocol(name, **rules)
+    try:
+        protocol: Protocol = named_protocol(name, **rules)
+    except TypeError as problem:  # a rule of the wrong type is compared before it is checked
+        raise ConfigError(f"[protocol] has a rule of the wrong type ({problem}); correct it.") from problem
     return tables | {"protocol": msgspec.to_builtins(protocol)}
 
 
