@@ -426,3 +426,12 @@ def test_missing_engine_is_said_in_one_sentence(
     with pytest.raises(ConfigError) as problem:
         require_training()
     assert str(problem.value) == expected
+
+
+def test_a_model_that_is_not_trained_yet_is_said_to_be(tmp_path: Path) -> None:
+    from looseleaf.training.memory_plan import model_shape
+
+    with pytest.raises(ConfigError, match=r"final is no checkpoint folder yet"):
+        model_shape(str(tmp_path / "runs" / "sft" / "final"))
+    with pytest.raises(ConfigError, match=r"cannot be read .*; give a folder with a whole checkpoint\."):
+        model_shape(str(tmp_path))

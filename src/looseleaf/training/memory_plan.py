@@ -88,9 +88,14 @@ def model_shape(model: str) -> ModelShape:
     try:
         config = AutoConfig.from_pretrained(model, local_files_only=True)
     except (OSError, ValueError) as problem:
+        if Path(model).is_dir():
+            raise ConfigError(
+                f"The configuration of {model} cannot be read ({(str(problem).splitlines() or ['?'])[0]}); "
+                "give a folder with a whole checkpoint."
+            ) from problem
         raise ConfigError(
-            f"The configuration of {model} cannot be read ({(str(problem).splitlines() or ['?'])[0]}); "
-            "give a checkpoint folder, or fetch the model first."
+            f"{model} is no checkpoint folder yet, and no model that the hub's cache holds; "
+            "train the stage that makes it, or fetch it first."
         ) from problem
     return shape_of_config(config)
 
