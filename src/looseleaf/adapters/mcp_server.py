@@ -70,14 +70,19 @@ def _client(context: ServerRequestContext[Any]) -> str:
 
 
 def _result(said: Said) -> types.CallToolResult:
-    content: list[types.ContentBlock] = [types.TextContent(type="text", text=said.text)]
+    content: list[types.ContentBlock] = [types.TextContent(type="text", text=_sendable(said.text))]
     for page in said.pages:
         content += _page(page)
     return types.CallToolResult(content=content)
 
 
+def _sendable(text: str) -> str:
+    """What can be sent as UTF-8: half characters of documents and names would end the server."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
 def _page(page: PagePart) -> list[types.ContentBlock]:
-    text = types.TextContent(type="text", text=page.text)
+    text = types.TextContent(type="text", text=_sendable(page.text))
     if page.jpeg is None:
         return [text]
     data = base64.b64encode(page.jpeg).decode()

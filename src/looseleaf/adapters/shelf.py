@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from looseleaf.benchmarks.rows import readable
 from looseleaf.document import Document, PageStore
 from looseleaf.errors import DataError, DocumentError
 from looseleaf.retrieval import Collection
@@ -67,6 +68,11 @@ class Shelf:
         return Collection(self.folder, documents, problems)
 
 
+def _name(below: str) -> str:
+    """The name that an assistant uses: one line, and encodable, whatever bytes the file system holds."""
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in readable(below))
+
+
 def _files(folder: Path) -> dict[str, Path]:
     """Document files by name, in order; hidden files and those that lie outside are left out."""
     if not folder.is_dir():
@@ -78,5 +84,5 @@ def _files(folder: Path) -> dict[str, Path]:
         hidden = any(part.startswith(".") for part in below.parts)
         inside = path.resolve().is_relative_to(root)
         if path.suffix.lower() in DOCUMENT_SUFFIXES and inside and not hidden and path.is_file():
-            found[str(below)] = path
+            found[_name(str(below))] = path
     return found

@@ -105,4 +105,6 @@ def main() -> None:
 
 
 def _say(problem: LooseleafError) -> None:
-    typer.echo(f"looseleaf: {problem}", err=True)
+    from looseleaf.report.plain import terminal_lines
+
+    typer.echo(terminal_lines(f"looseleaf: {problem}"), err=True)

@@ -105,13 +105,15 @@ def _print_formats() -> None:
 
 
 def _print_outcome(outcome: ImportOutcome, out: Path) -> None:
+    from looseleaf.report.plain import printable
+
     typer.echo(f"{outcome.imported} of {outcome.rows} rows are trajectories of {out}.")
     if outcome.not_run:
         typer.echo(f"• {outcome.not_run} rows hold a question and no answer yet; they count as not run.")
     if outcome.n_rejected:
         typer.echo(f"• {outcome.n_rejected} rows could not be used:")
         for row in outcome.rejected[:SHOWN_REJECTIONS]:
-            typer.echo(f"    {row.where}: {row.why}")
+            typer.echo(f"    {printable(row.where)}: {printable(row.why)}")
     for notice in outcome.notices:
-        typer.echo(f"• {notice}")
+        typer.echo(f"• {printable(notice)}")
     typer.echo(f"Score it: looseleaf score {out}")

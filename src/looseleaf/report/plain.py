@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["markdown_text", "printable"]
+__all__ = ["markdown_text", "printable", "terminal_lines"]
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_NOT_LINES = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _MARKDOWN = re.compile(r"[\\|`*<>]|(?<!\w)_|_(?!\w)|\](?=\()")
 """What could begin a table cell, code, emphasis, HTML, or the target of a link or image."""
 
@@ -14,6 +15,11 @@ _MARKDOWN = re.compile(r"[\\|`*<>]|(?<!\w)_|_(?!\w)|\](?=\()")
 def printable(text: str) -> str:
     """One line without control characters, which could rewrite a terminal."""
     return " ".join(_CONTROL.sub(" ", text).split())
+
+
+def terminal_lines(text: str) -> str:
+    """Lines without control characters; unlike `printable`, line ends, tabs and blanks stay as they are."""
+    return _NOT_LINES.sub(" ", text)
 
 
 def markdown_text(text: str) -> str:

@@ -30,14 +30,17 @@ from looseleaf.adapters.imports.fields import (
     mapping,
     number,
     optional_text,
+    shown_value,
     usage_of,
     whole,
 )
 from looseleaf.adapters.imports.gold import own_gold
+from looseleaf.adapters.imports.inspect_bounds import check_log
 from looseleaf.adapters.imports.json_file import json_value
 from looseleaf.adapters.imports.options import PAGE_BASE_OPTION, page_base
 from looseleaf.adapters.imports.source import Rejected, SourceFormat, SourceRow, converted
 from looseleaf.adapters.imports.trajectories import row_of, trajectory_of
+from looseleaf.benchmarks.rows import readable
 from looseleaf.errors import ConfigError, DataError
 from looseleaf.question import Question
 from looseleaf.roles import Usage
@@ -53,6 +56,7 @@ CONTEXT_LIMITS = frozenset({"context", "token"})
 
 def _read(path: Path, options: Mapping[str, str]) -> Iterable[SourceRow | Rejected]:
     base = page_base(options)
+    check_log(path)
 
     def convert(where: str, record: Any, kept: bool = False) -> SourceRow:
         return _row(where, as_mapping(record, "the sample"), base, kept)
@@ -78,13 +82,13 @@ def _samples(path: Path) -> Iterator[tuple[str, Any]]:
     try:
         for sample in _inspect_samples(path):
             yield (
-                f"{path.name}, sample {sample.id}",
+                f"{readable(path.name)}, sample {shown_value(sample.id)}",
                 clean(sample.model_dump(mode="json", exclude={"events"})),
             )
     except Exception as problem:  # inspect_ai raises whatever zipfile, json and pydantic do
         said = " ".join(str(problem).split())[:200]
         raise DataError(
-            f"{path.name} is no Inspect log that can be read ({said}); check the file."
+            f"{readable(path.name)} is no Inspect log that can be read ({said}); check the file."
         ) from problem
 
 

@@ -11,6 +11,7 @@ import shutil
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -97,6 +98,7 @@ class _Import:
         self._documents = Documents(request.docs, found.documents if found is not None else None)
         self._samples: Counter[str] = Counter()
         self._taken: set[str] = set()
+        self._free: Counter[str] = Counter()
         self._met: set[str] = set()
         self._unnameable: set[str] = set()
 
@@ -134,10 +136,10 @@ class _Import:
         if row.stop_reason is None:
             return
         sample = self._sample(question, row)
-        count = facts[1] if facts else None
-        checked = checked_steps(row.steps, count)
+        pages = facts[1] if facts else None
+        checked = checked_steps(row.steps, pages)
         made = _trajectory(row, question, sample, facts[0] if facts else "", self._run_id)
-        self.tally.finished(row, checked.impossible, impossible_sources(row.memory, count))
+        self.tally.finished(row, checked.impossible, impossible_sources(row.memory, pages))
         trajectories.append(msgspec.structs.replace(made, steps=checked.steps))
         provenance.append(
             ImportRow(
@@ -165,8 +167,13 @@ class _Import:
         sample = row.sample_index
         if sample is None or f"{question.question_id}#{sample}" in self._taken:
             sample = next(
-                n for n in range(len(self._taken) + 1) if f"{question.question_id}#{n}" not in self._taken
+                n
+                for n in count(self._free[question.question_id])
+                if f"{question.question_id}#{n}" not in self._taken
             )
+            self._free[question.question_id] = (
+                sample + 1
+            )  # so that many rows of one question take linear time
         self._taken.add(f"{question.question_id}#{sample}")
         self._samples[question.question_id] = max(self._samples[question.question_id], sample + 1)
         return sample
