@@ -22,6 +22,8 @@ EXTENDS = "extends"
 """Key of a configuration that names the files it builds on, relative to itself."""
 MOST_FILES = 16
 """Files that one configuration may build on; more are a circle."""
+MOST_READ = 256
+"""Reads for one configuration: files that extend several each would otherwise make millions of them."""
 STAGES = ("sft", "grpo")
 SFT_DEFAULTS = {"learning_rate": 1e-5, "schedule": "cosine"}
 """Where SFT differs from GRPO by default (precursor of AWM by its first author)."""
@@ -48,7 +50,7 @@ def load_config(path: Path, *overlays: Path, changes: Mapping[str, Any] | None =
     """
     tables: dict[str, Any] = {}
     for file in (path, *overlays):
-        tables = _merged(tables, _read(file, ()))
+        tables = _merged(tables, _read(file, (), []))
     return train_config(_merged(tables, changes or {}), str(path))
 
 
@@ -108,8 +110,18 @@ def freeze_config(config: TrainConfig, folder: Path) -> None:
     run.write_config(tables)
 
 
-def _read(path: Path, seen: tuple[Path, ...]) -> dict[str, Any]:
+def _read(path: Path, seen: tuple[Path, ...], read: list[Path]) -> dict[str, Any]:
+    """The tables of a file over those of the files it extends.
+
+    Args:
+        path: the file.
+        seen: the files that lead to it.
+        read: the files that were read so far, one that is reached twice twice.
+    """
     path = path.resolve() if seen else path
+    read.append(path)
+    if len(read) > MOST_READ:
+        raise ConfigError(f"{read[0]} builds on more than {MOST_READ} files; let it extend fewer.")
     if len(seen) >= MOST_FILES:
         raise ConfigError(f"{path} extends itself through {seen[0]}; break the circle.")
     if not path.is_file():
@@ -122,12 +134,16 @@ def _read(path: Path, seen: tuple[Path, ...]) -> dict[str, Any]:
         ) from (problem)
     bases = tables.pop(EXTENDS, [])
     bases = [bases] if isinstance(bases, str) else bases
-    if not isinstance(bases, list) or len(bases) > MOST_FILES or not all(isinstance(b, str) for b in bases):
+    if not isinstance(bases, list) or len(bases) > MOST_FILES or not all(map(_is_name, bases)):
         raise ConfigError(f"{path}: extends is a file, or a list of at most {MOST_FILES} files; correct it.")
     found: dict[str, Any] = {}
     for base in bases:
-        found = _merged(found, _read(path.resolve().parent / base, (*seen, path)))
+        found = _merged(found, _read(path.resolve().parent / base, (*seen, path), read))
     return _merged(found, tables)
+
+
+def _is_name(given: Any) -> bool:
+    return isinstance(given, str) and "\0" not in given
 
 
 def _merged(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
