@@ -18,7 +18,7 @@ from looseleaf.retrieval.retriever import Retriever, RetrieverFamily
 from looseleaf.roles import Action, Observation, PolicyTurn, Returned, Usage
 from looseleaf.trajectory import Step, StopReason, Trajectory, storable
 
-__all__ = ["Environment"]
+__all__ = ["Environment", "ShownPages"]
 
 NO_MATCH = "No page matches this query. Try other words, or fetch a page by its number."
 NO_TEXT = "No page matches: this document has no text layer to search. Fetch a page by its number."
@@ -38,7 +38,65 @@ class _RefusedError(Exception):
     """A turn that the rules refuse; its text is the observation and the reason."""
 
 
-class Environment:
+class ShownPages:
+    """The pages of a document as a policy may look at them: those that were shown, and no other.
+
+    Args:
+        document: what is read.
+        protocol: the rules, for their pixel cap.
+    """
+
+    def __init__(self, document: AnyDocument, protocol: Protocol) -> None:
+        self._document = document
+        self._protocol = protocol
+
+    @property
+    def page_count(self) -> int:
+        """Number of pages of the document."""
+        return self._document.page_count
+
+    @property
+    def protocol(self) -> Protocol:
+        """The rules."""
+        return self._protocol
+
+    @property
+    def shown_pages(self) -> tuple[int, ...]:
+        """Unique physical pages shown, in order of first showing; subclasses know them."""
+        raise NotImplementedError
+
+    def page_text(self, page: int) -> str:
+        """Text of a shown page.
+
+        Raises:
+            LookupError: the page was not shown.
+        """
+        return self._document.text(self._seen(page))
+
+    def page_label(self, page: int) -> str:
+        """Printed label of a shown page.
+
+        Raises:
+            LookupError: the page was not shown.
+        """
+        return self._document.label(self._seen(page))
+
+    def page_image(self, page: int) -> PageImage:
+        """Image of a shown page under the protocol's pixel cap.
+
+        Raises:
+            LookupError: the page was not shown.
+            DocumentError: it cannot be rendered.
+        """
+        return self._document.image(self._seen(page), max_pixels=self._protocol.max_pixels)
+
+    def _seen(self, page: int) -> int:
+        if page not in self.shown_pages:
+            raise LookupError(f"page {page} was not shown")
+        return page
+
+
+class Environment(ShownPages):
     """Drives one trajectory.
 
     Args:
@@ -58,10 +116,9 @@ class Environment:
         *,
         window: tuple[int, int] | None = None,
     ) -> None:
+        super().__init__(document, protocol)
         self._question = question
-        self._document = document
         self._retriever = retriever
-        self._protocol = protocol
         self._window = window
         self._pages = _pages_in_window(document, window)
         self.reset()
@@ -91,16 +148,6 @@ class Environment:
         return self._question.question
 
     @property
-    def page_count(self) -> int:
-        """Number of pages of the document."""
-        return self._document.page_count
-
-    @property
-    def protocol(self) -> Protocol:
-        """The rules."""
-        return self._protocol
-
-    @property
     def turns_left(self) -> int:
         """Generations that remain, the coming one included."""
         return self._protocol.max_turns - self._turn
@@ -124,36 +171,6 @@ class Environment:
     def shown_pages(self) -> tuple[int, ...]:
         """Unique pages shown so far, in order of first showing."""
         return tuple(self._shown)
-
-    def page_text(self, page: int) -> str:
-        """Text layer of a shown page.
-
-        Raises:
-            LookupError: the page was not shown.
-        """
-        return self._document.text(self._seen(page))
-
-    def page_label(self, page: int) -> str:
-        """Printed label of a shown page.
-
-        Raises:
-            LookupError: the page was not shown.
-        """
-        return self._document.label(self._seen(page))
-
-    def page_image(self, page: int) -> PageImage:
-        """Image of a shown page under the protocol's pixel cap.
-
-        Raises:
-            LookupError: the page was not shown.
-            DocumentError: it cannot be rendered.
-        """
-        return self._document.image(self._seen(page), max_pixels=self._protocol.max_pixels)
-
-    def _seen(self, page: int) -> int:
-        if page not in self._shown:
-            raise LookupError(f"page {page} was not shown")
-        return page
 
     # -- state ------------------------------------------------------------------------------------------------
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from looseleaf.document import Document, PageImage
-from looseleaf.environment import LOOKS, NOTED
+from looseleaf.document import Document
+from looseleaf.environment import LOOKS, NOTED, ShownPages
 from looseleaf.memory import WorkingMemory
 from looseleaf.protocol import Protocol
 from looseleaf.roles import Action, Observation, PolicyTurn
@@ -18,7 +18,7 @@ __all__ = ["ReplayView"]
 Turn = tuple[PolicyTurn, Observation]
 
 
-class ReplayView:
+class ReplayView(ShownPages):
     """What the policy may look at: the looks of the trajectory with their pages, then notes of the given memory.
 
     Notes, thoughts and the raw text of the stored turns are left out, since they would tell the own memory again; so
@@ -35,26 +35,16 @@ class ReplayView:
         self, trajectory: Trajectory, document: Document, protocol: Protocol, memory: WorkingMemory
     ) -> None:
         self._trajectory = trajectory
-        self._document = document
         self._memory = memory
         self._history = (*_looks(trajectory.steps), *_notes(memory))
         optional = "optional" if protocol.memory == "mandatory" else protocol.memory  # the notes are given
-        self._protocol = msgspec.structs.replace(protocol, max_turns=len(self._history) + 1, memory=optional)
+        left = msgspec.structs.replace(protocol, max_turns=len(self._history) + 1, memory=optional)
+        super().__init__(document, left)
 
     @property
     def question(self) -> str:
         """The question as asked."""
         return self._trajectory.question
-
-    @property
-    def page_count(self) -> int:
-        """Number of pages of the document."""
-        return self._document.page_count
-
-    @property
-    def protocol(self) -> Protocol:
-        """The rules, with a budget that leaves one turn."""
-        return self._protocol
 
     @property
     def turns_left(self) -> int:
@@ -80,35 +70,6 @@ class ReplayView:
     def shown_pages(self) -> tuple[int, ...]:
         """Pages that the trajectory showed."""
         return self._trajectory.shown_pages
-
-    def page_text(self, page: int) -> str:
-        """Text of a shown page.
-
-        Raises:
-            LookupError: the page was not shown.
-        """
-        return self._document.text(self._seen(page))
-
-    def page_label(self, page: int) -> str:
-        """Printed label of a shown page.
-
-        Raises:
-            LookupError: the page was not shown.
-        """
-        return self._document.label(self._seen(page))
-
-    def page_image(self, page: int) -> PageImage:
-        """Image of a shown page.
-
-        Raises:
-            LookupError: the page was not shown.
-        """
-        return self._document.image(self._seen(page), max_pixels=self._protocol.max_pixels)
-
-    def _seen(self, page: int) -> int:
-        if page not in self.shown_pages:
-            raise LookupError(f"page {page} was not shown")
-        return page
 
 
 def _looks(steps: Iterable[Step]) -> Iterator[Turn]:

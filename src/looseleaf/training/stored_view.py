@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from looseleaf.document import PageImage
+from looseleaf.environment import ShownPages
 from looseleaf.memory import WorkingMemory
 from looseleaf.protocol import Protocol
 from looseleaf.retrieval.collection import AnyDocument
@@ -14,7 +14,7 @@ from looseleaf.trajectory import Step, Trajectory
 __all__ = ["StoredView", "turn_of"]
 
 
-class StoredView:
+class StoredView(ShownPages):
     """What the policy could look at after its last turn.
 
     Args:
@@ -27,9 +27,8 @@ class StoredView:
     def __init__(
         self, trajectory: Trajectory, document: AnyDocument, protocol: Protocol, turns: int | None = None
     ) -> None:
+        super().__init__(document, protocol)
         self._trajectory = trajectory
-        self._document = document
-        self._protocol = protocol
         steps: Sequence[Step] = [step for step in trajectory.steps if step.turn > 0]
         self._steps = steps if turns is None else steps[:turns]
 
@@ -37,16 +36,6 @@ class StoredView:
     def question(self) -> str:
         """The question as asked."""
         return self._trajectory.question
-
-    @property
-    def page_count(self) -> int:
-        """Number of pages of the document."""
-        return self._document.page_count
-
-    @property
-    def protocol(self) -> Protocol:
-        """The rules."""
-        return self._protocol
 
     @property
     def turns_left(self) -> int:
@@ -74,36 +63,6 @@ class StoredView:
         opening = self.opening.shown if self.opening is not None else ()
         later = (page for step in self._steps for page in step.observation.shown)
         return tuple(dict.fromkeys((*opening, *later)))
-
-    def page_text(self, page: int) -> str:
-        """Text of a shown page.
-
-        Raises:
-            LookupError: the page was not shown.
-        """
-        return self._document.text(self._seen(page))
-
-    def page_label(self, page: int) -> str:
-        """Printed label of a shown page.
-
-        Raises:
-            LookupError: the page was not shown.
-        """
-        return self._document.label(self._seen(page))
-
-    def page_image(self, page: int) -> PageImage:
-        """Image of a shown page under the protocol's pixel cap.
-
-        Raises:
-            LookupError: the page was not shown.
-            DocumentError: it cannot be rendered.
-        """
-        return self._document.image(self._seen(page), max_pixels=self._protocol.max_pixels)
-
-    def _seen(self, page: int) -> int:
-        if page not in self.shown_pages:
-            raise LookupError(f"page {page} was not shown")
-        return page
 
 
 def turn_of(step: Step) -> PolicyTurn:
