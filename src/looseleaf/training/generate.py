@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from looseleaf.errors import ConfigError
-from looseleaf.training.processing import require_training
+from looseleaf.errors import LooseleafError
+from looseleaf.training.processing import ONLY_NUMBERS, not_loaded, require_training
 
 __all__ = ["Prompt", "batch_inputs", "generate", "load_model", "vision_ids"]
 
@@ -40,12 +40,11 @@ def load_model(model: str | Path, dtype: str = "float32") -> Any:
     from transformers import AutoModelForImageTextToText
 
     try:
-        loaded = AutoModelForImageTextToText.from_pretrained(model, dtype=dtype)
-    except (OSError, ValueError) as problem:
-        raise ConfigError(
-            f"The model {model} cannot be loaded ({str(problem).splitlines()[0]}); "
-            "give a checkpoint folder or the name of a model on the hub."
-        ) from problem
+        loaded = AutoModelForImageTextToText.from_pretrained(model, dtype=dtype, **ONLY_NUMBERS)
+    except LooseleafError:
+        raise
+    except Exception as problem:  # what a broken file raises is up to three libraries
+        raise not_loaded(model, problem) from problem
     device = "cuda" if torch.cuda.is_available() else "cpu"
     return loaded.to(device).eval()
 

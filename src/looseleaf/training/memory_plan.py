@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from looseleaf.errors import ConfigError
-from looseleaf.training.processing import require_training
+from looseleaf.training.processing import NO_CODE, require_training
 from looseleaf.training.train_table import TrainTable
 from looseleaf.training.weights import VISION
 
@@ -86,8 +86,8 @@ def model_shape(model: str) -> ModelShape:
     from transformers import AutoConfig
 
     try:
-        config = AutoConfig.from_pretrained(model, local_files_only=True)
-    except (OSError, ValueError) as problem:
+        config = AutoConfig.from_pretrained(model, local_files_only=True, **NO_CODE)
+    except Exception as problem:  # what a broken configuration raises is up to transformers
         if Path(model).is_dir():
             raise ConfigError(
                 f"The configuration of {model} cannot be read ({(str(problem).splitlines() or ['?'])[0]}); "

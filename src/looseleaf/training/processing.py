@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from looseleaf.errors import ConfigError
 
-__all__ = ["NO_TRAIN_EXTRA", "VERL_INSTEAD", "load_processor", "pictures_and_words", "require_training"]
+__all__ = [
+    "NO_CODE",
+    "NO_TRAIN_EXTRA",
+    "ONLY_NUMBERS",
+    "VERL_INSTEAD",
+    "load_processor",
+    "not_loaded",
+    "pictures_and_words",
+    "require_training",
+]
 
 NO_TRAIN_EXTRA = (
     "Training needs torch, transformers and TRL; install them with `pip install 'looseleaf[train]'`."
@@ -34,6 +44,21 @@ def require_training() -> None:
     raise ConfigError(VERL_INSTEAD if importlib.util.find_spec("verl") is not None else NO_TRAIN_EXTRA)
 
 
+NO_CODE: Mapping[str, Any] = {"trust_remote_code": False}
+"""Said to every loader: left open, transformers asks on the terminal whether to run code of the checkpoint."""
+ONLY_NUMBERS: Mapping[str, Any] = {**NO_CODE, "use_safetensors": True}
+"""Said to loaders of weights: a pickled `pytorch_model.bin` is not opened at all."""
+
+
+def not_loaded(model: str | Path, problem: Exception) -> ConfigError:
+    """The sentence about a checkpoint that cannot be loaded."""
+    lines = str(problem).strip().splitlines() or [type(problem).__name__]
+    return ConfigError(
+        f"The model {model} cannot be loaded ({lines[0]}); "
+        "give a checkpoint folder with safetensors weights or the name of a model on the hub."
+    )
+
+
 @functools.cache
 def pictures_and_words() -> Any:
     """The processor class; `transformers` is imported here."""
@@ -56,13 +81,10 @@ def load_processor(model: str | Path) -> Any:
     from transformers import AutoConfig, AutoProcessor
 
     try:
-        kind = AutoConfig.from_pretrained(model).model_type
+        kind = AutoConfig.from_pretrained(model, **NO_CODE).model_type
         maker = pictures_and_words() if kind.startswith("qwen3_vl") else AutoProcessor
-        processor = maker.from_pretrained(model)
-    except (OSError, ValueError) as problem:
-        raise ConfigError(
-            f"The model {model} cannot be loaded ({str(problem).splitlines()[0]}); "
-            "give a checkpoint folder or the name of a model on the hub."
-        ) from problem
+        processor = maker.from_pretrained(model, **NO_CODE)
+    except Exception as problem:  # what a broken file raises is up to three libraries
+        raise not_loaded(model, problem) from problem
     processor.tokenizer.padding_side = "left"
     return processor

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from looseleaf.errors import ConfigError
-from looseleaf.training.processing import load_processor, require_training
+from looseleaf.errors import ConfigError, LooseleafError
+from looseleaf.training.processing import ONLY_NUMBERS, load_processor, not_loaded, require_training
 from looseleaf.training.train_table import LoraTable, TrainTable
 
 __all__ = [
@@ -23,6 +23,8 @@ __all__ = [
 
 ADAPTER_FILE = "adapter_config.json"
 """What a checkpoint that holds adapters only is known by (peft)."""
+ADAPTER_WEIGHTS = "adapter_model.safetensors"
+PICKLED_ADAPTERS = "adapter_model.bin"
 VISION = ".visual."
 """Part of the names of a Qwen3-VL's vision encoder (transformers, `modeling_qwen3_vl.py`)."""
 HALF_PRECISION = "bfloat16"
@@ -57,12 +59,11 @@ def load_checkpoint(folder: str | Path, dtype: str = "float32") -> Any:
     try:
         if (Path(folder) / ADAPTER_FILE).is_file():
             return _merged(folder, dtype)
-        return AutoModelForImageTextToText.from_pretrained(folder, dtype=dtype)
-    except (OSError, ValueError) as problem:
-        raise ConfigError(
-            f"The model {folder} cannot be loaded ({(str(problem).splitlines() or ['?'])[0]}); "
-            "give a checkpoint folder or the name of a model on the hub."
-        ) from problem
+        return AutoModelForImageTextToText.from_pretrained(folder, dtype=dtype, **ONLY_NUMBERS)
+    except LooseleafError:
+        raise
+    except Exception as problem:  # what a broken file raises is up to three libraries
+        raise not_loaded(folder, problem) from problem
 
 
 def load_checkpoint_processor(folder: str | Path) -> Any:
@@ -121,7 +122,14 @@ def _merged(folder: str | Path, dtype: str) -> Any:
     config = peft.PeftConfig.from_pretrained(folder)
     base = load_checkpoint(config.base_model_name_or_path, dtype)
     with _without_old_names():
-        return peft.PeftModel.from_pretrained(base, folder).merge_and_unload()
+        return peft.PeftModel.from_pretrained(base, _only_numbers(folder)).merge_and_unload()
+
+
+def _only_numbers(folder: str | Path) -> str:
+    """The folder of adapters, unless it holds pickled ones and no others (peft would open these)."""
+    if (Path(folder) / PICKLED_ADAPTERS).exists() and not (Path(folder) / ADAPTER_WEIGHTS).exists():
+        raise ConfigError(f"The adapters of {folder} are pickled; save them as {ADAPTER_WEIGHTS} first.")
+    return str(folder)
 
 
 @contextlib.contextmanager
