@@ -29,3 +29,15 @@ def test_every_command_of_the_order_is_told_where_the_servers_are() -> None:
     commands = [line for line in text.splitlines() if "looseleaf train" in line and "$R/" in line]
     assert len(commands) == 7
     assert [line for line in commands if ".toml $WITH" not in line] == []
+
+
+def test_rollout_servers_take_no_data_parallelism() -> None:
+    """It is an error for a dense model (trl 1.16, `trl/scripts/vllm_serve.py`)."""
+    served = [
+        line
+        for page in RECIPE.rglob("README.md")
+        for line in page.read_text(encoding="utf-8").replace("\\\n", " ").splitlines()
+        if "trl vllm-serve" in line
+    ]
+    assert len(served) == 3
+    assert not any("--data-parallel-size" in line for line in served)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import importlib.util
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from looseleaf.errors import ConfigError
 from looseleaf.reward import Outcome, group_advantages
 from looseleaf.runstore import Run
 from looseleaf.training.conversation import Conversation
 from looseleaf.training.faults import TrainingError
+from looseleaf.training.grpo import run_grpo
 from looseleaf.training.grpo_arguments import generation_arguments, grpo_arguments
 from looseleaf.training.plan import plan_prompts
 from looseleaf.training.processing import load_processor
@@ -132,6 +135,30 @@ def test_vision_tokens_are_suppressed_for_both_backends(tmp_path: Path) -> None:
     served = generation_arguments(config_of(tmp_path, train={"vllm": {"mode": "server"}}), conversation)
     assert served["logit_bias"] == dict.fromkeys(conversation.vision_tokens, -100.0)
     assert served["max_tokens"] == own["max_new_tokens"] == 8
+
+
+@pytest.mark.parametrize(
+    ("train", "sentence"),
+    [
+        ({"vllm": {"mode": "server"}}, "vllm asks for vLLM, .* run `pip install 'trl\\[vllm\\]'`"),
+        (
+            {"engine": {"deepspeed": "zero3.json"}},
+            "asks for DeepSpeed, .* run `pip install 'trl\\[deepspeed\\]'`",
+        ),
+        ({"report_to": "wandb"}, "report_to is wandb, .* run `pip install wandb`"),
+    ],
+)
+def test_a_package_that_a_setting_needs_is_named_before_a_model_is_loaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, train: dict[str, Any], sentence: str
+) -> None:
+    find_spec = importlib.util.find_spec
+    absent = {"vllm", "deepspeed", "wandb"}
+    monkeypatch.setattr(
+        "importlib.util.find_spec", lambda name, *more: None if name in absent else find_spec(name, *more)
+    )
+    with pytest.raises(ConfigError, match=sentence):
+        run_grpo(config_of(tmp_path, train=train))
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_model_that_wants_vision_tokens_never_generates_one(tmp_path: Path) -> None:

@@ -147,6 +147,19 @@ def accumulation(sequences: int, micro_batch: int, processes: int | None = None)
     return steps
 
 
+def _check_installed(own: dict[str, Any], engine: dict[str, Any]) -> None:
+    """Packages beyond the extra that a setting needs; the engine itself notices late and with a traceback."""
+    curves = own.get("report_to", "none")
+    needed = {
+        curves: (curves != "none", f"report_to is {curves}", curves),
+        "vllm": (bool(own.get("use_vllm")), "vllm asks for vLLM", "'trl[vllm]'"),
+        "deepspeed": (bool(engine.get("deepspeed")), "engine asks for DeepSpeed", "'trl[deepspeed]'"),
+    }
+    for name, (is_asked, what, package) in needed.items():
+        if is_asked and importlib.util.find_spec(name) is None:
+            raise ConfigError(f"[train] {what}, which is not installed; run `pip install {package}`.")
+
+
 def engine_arguments(maker: Callable[..., Any], own: dict[str, Any], engine: dict[str, Any]) -> Any:
     """The engine's arguments: ours, and what `[train.engine]` passes through.
 
@@ -158,11 +171,7 @@ def engine_arguments(maker: Callable[..., Any], own: dict[str, Any], engine: dic
     Raises:
         ConfigError: an argument is unknown to the engine, set by us, or refused by it.
     """
-    curves = own.get("report_to", "none")
-    if curves != "none" and importlib.util.find_spec(curves) is None:
-        raise ConfigError(
-            f"[train] report_to is {curves}, which is not installed; run `pip install {curves}`."
-        )
+    _check_installed(own, engine)
     known = {field.name for field in dataclasses.fields(maker)}  # type: ignore[arg-type]
     for name in engine:
         if name in own:
