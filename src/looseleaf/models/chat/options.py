@@ -129,13 +129,18 @@ def _check(options: ChatOptions, spec: RoleSpec) -> None:
         raise ConfigError(f"retries of {spec.name} must be 0 or more, and images_kept 1 or more.")
 
 
+def _shown(base_url: str) -> str:
+    """The address for a message; what may hold a secret is not repeated."""
+    return "given" if set(base_url) & set("@?#") else repr(base_url)
+
+
 def _check_url(base_url: str, spec: RoleSpec) -> None:
     url = urlsplit(base_url)
     if url.scheme not in {"http", "https"} or not url.hostname:
         raise ConfigError(
-            f"The base URL {base_url!r} of {spec.name} is not one; use one like http://127.0.0.1:8000/v1."
+            f"The base URL {_shown(base_url)} of {spec.name} is not one; use one like http://127.0.0.1:8000/v1."
         )
-    if url.username or url.password or url.query:
+    if "@" in url.netloc or url.query or url.fragment:
         raise ConfigError(
             f"The base URL of {spec.name} must hold no user, password or query; put the key into an environment "
             "variable and name it with key_env."

@@ -60,9 +60,17 @@ class EmbeddingOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
             ConfigError: a value makes no sense; it is named.
         """
         url = urlsplit(self.base_url)
-        if url.scheme not in {"http", "https"} or not url.hostname or url.username or url.query:
+        if (
+            url.scheme not in {"http", "https"}
+            or not url.hostname
+            or "@" in url.netloc
+            or url.query
+            or url.fragment
+        ):
+            # The address itself is not repeated: it may hold a secret.
             raise ConfigError(
-                f"The base URL {self.base_url!r} of {name} is not a plain one; use one like http://127.0.0.1:8000/v1."
+                f"The base URL of {name.partition('(')[0]} is not a plain one without user, password and query; "
+                "use one like http://127.0.0.1:8000/v1."
             )
         for field in ("timeout", "max_in_flight", "dpi", "max_pixels"):
             if getattr(self, field) <= 0:
