@@ -95,6 +95,17 @@ def test_shares_are_logged_under_the_threshold_of_the_reward(
     trainer.close()
 
 
+def test_what_is_undefined_in_a_step_is_not_logged(tmp_path: Path) -> None:
+    trainer = trainer_of(config_of(tmp_path))
+    play(trainer, good_turns(1, 41))
+    step_with(trainer, [Outcome(answer=None, memory=(None,))] * 8)
+    logged = trainer._metrics["train"]
+    assert logged["looseleaf/rollouts/unscored"] == [8.0]
+    assert "looseleaf/rewards_mean" not in logged
+    assert not any(np.isnan(values).any() for name, values in logged.items() if name.startswith("looseleaf/"))
+    trainer.close()
+
+
 def test_a_training_step_teaches_what_was_rewarded(tmp_path: Path) -> None:
     trainer = trainer_of(config_of(tmp_path, train={"steps": 3}))
     play(trainer, by_member)

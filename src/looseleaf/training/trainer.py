@@ -161,7 +161,8 @@ class LooseleafTrainer(RolloutTrainer):
             threshold=self.scorer.threshold,
         )
         for name, value in numbers.items():
-            self._metrics["train"][f"looseleaf/{name}"].append(value)
+            if not math.isnan(value):  # what is undefined in a step has no point on a curve
+                self._metrics["train"][f"looseleaf/{name}"].append(value)
         if self._record is not None and self.accelerator.is_main_process:
             self._record.append(trajectories, evidence, records)
 
