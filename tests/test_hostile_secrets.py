@@ -7,6 +7,9 @@ from pathlib import Path
 import pytest
 
 from conftest import Cli, OwnSet
+from looseleaf.document.cache import cache_place
+from looseleaf.errors import ConfigError
+from looseleaf.retrieval.spec import RetrieverSpec
 
 SECRET = "passw0rd9"
 ADDRESSES = [
@@ -33,3 +36,24 @@ def test_a_secret_in_an_address_is_neither_stored_nor_said(
     assert said.code == 2
     assert SECRET not in said.out + said.err
     assert not any(SECRET in path.read_text() for path in out.rglob("*") if path.is_file())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "dense:wordllama(store=qdrant:http://me:sk-secret-123@127.0.0.1:6333)",
+        "rrf(bm25,dense:wordllama(store=qdrant:http://127.0.0.1:6333?api_key=sk-secret-123))",
+    ],
+)
+def test_the_address_of_a_store_holds_no_secret(text: str) -> None:
+    with pytest.raises(ConfigError, match="QDRANT_API_KEY") as problem:
+        RetrieverSpec.parse(text)
+    assert "secret" not in str(problem.value)
+    assert RetrieverSpec.parse("dense:wordllama(store=qdrant:http://127.0.0.1:6333)").options["store"]
+
+
+def test_the_address_of_a_cache_holds_no_secret() -> None:
+    with pytest.raises(ConfigError, match="AWS_SECRET_ACCESS_KEY") as problem:
+        cache_place("s3://AKIA:sk-secret-123@bucket/folder")
+    assert "secret-123" not in str(problem.value)
+    assert cache_place("s3://bucket/folder").remote == "s3://bucket/folder"

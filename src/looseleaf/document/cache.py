@@ -14,8 +14,11 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple, TypeVar
+from urllib.parse import urlsplit
 
 import msgspec
+
+from looseleaf.errors import ConfigError
 
 from .cache_folder import CacheFolder
 from .locks import Locks
@@ -65,9 +68,17 @@ def cache_place(word: str = "") -> CachePlace:
     Args:
         word: a folder; an address like `s3://bucket/folder`, whose folder on this machine is `$LOOSELEAF_CACHE_LOCAL`
             or the default one; by default what `$LOOSELEAF_CACHE` says.
+
+    Raises:
+        ConfigError: an address holds a key; it is not repeated.
     """
     word = word or os.environ.get("LOOSELEAF_CACHE", "")
     if is_url(word):
+        if "@" in urlsplit(word).netloc:
+            raise ConfigError(
+                "The address of the cache must hold no user or password; S3 keys come from the environment "
+                "(AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY)."
+            )
         local = os.environ.get("LOOSELEAF_CACHE_LOCAL")
         return CachePlace(Path(local) if local else _platform_root(), word)
     return CachePlace(Path(word) if word else _platform_root())

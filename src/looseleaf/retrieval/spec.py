@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from typing import Any
-from urllib.parse import quote, unquote
+from urllib.parse import quote, unquote, urlsplit
 
 import msgspec
 
@@ -60,7 +60,23 @@ class RetrieverSpec(msgspec.Struct, frozen=True, kw_only=True):
         spec, rest = cls._read(_SPACED_SIGN.sub(r"\1", text.strip()), text)
         if rest:
             raise _malformed(text)
+        spec.check_store()
         return spec
+
+    def check_store(self) -> None:
+        """Refuse a store's address that holds a secret; it would be written into the configuration of a run.
+
+        Raises:
+            ConfigError: it does; the address is not repeated.
+        """
+        url = urlsplit(self.options.get("store", "").partition(":")[2])
+        if url.scheme and (url.query or url.fragment or "@" in url.netloc):
+            raise ConfigError(
+                f"The store of {self.kind} must hold no user, password or query; put Qdrant's key into "
+                "QDRANT_API_KEY, and write qdrant:http://HOST:6333."
+            )
+        for member in self.members:
+            member.check_store()
 
     @classmethod
     def _read(cls, text: str, whole: str) -> tuple[RetrieverSpec, str]:
