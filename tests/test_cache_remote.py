@@ -103,6 +103,10 @@ def test_an_object_is_written_by_one_request_and_damage_is_a_miss(
     cache.remote = remote
     cache.put("images/a/1", b"x" * 500_000)
     assert asked == ["put_object"]
+    asked.clear()
+    assert remote.get("images/a/1") is not None
+    assert remote.get("images/a/none") is None
+    assert asked == ["get_object", "get_object"], "there or not, a page is one request"
     stored = files.cat_file(f"{root}/images/a/1")
     other = Cache(tmp_path / "there", s3_url)
     assert other.get("images/a/1") == b"x" * 500_000

@@ -13,6 +13,11 @@ __all__ = ["RemoteFolder", "is_url"]
 FAILURES = 5
 """Failures in a row after which a process does without the remote cache: each may have cost a time limit."""
 
+S3 = frozenset({"s3", "s3a"})
+ONE_REQUEST = {"max_concurrency": 1}
+"""s3fs (2026.6, `_cat_file`) otherwise asks for an object's size first, to read it in parts side by side, and lists the
+folder where there is none: two requests for a page that is there and three for one that is not, in place of one."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -115,7 +120,8 @@ def _open(url: str) -> tuple[Any, str]:
     try:
         from fsspec.core import url_to_fs
 
-        files, root = url_to_fs(url, skip_instance_cache=True, use_listings_cache=False)
+        options = ONE_REQUEST if scheme in S3 else {}
+        files, root = url_to_fs(url, skip_instance_cache=True, use_listings_cache=False, **options)
     except ImportError as problem:
         raise ConfigError(
             f"The cache {url} needs fsspec and its driver for {scheme} ({problem}); run: pip install 'looseleaf[ray]' "
