@@ -18,7 +18,8 @@ from looseleaf.reward.stored import selected
 from looseleaf.roles import Usage
 from looseleaf.runner.config import ScoreConfig
 from looseleaf.runner.score import score_run
-from looseleaf.runstore import MOST_SAMPLES, Run, ScoreRow
+from looseleaf.runstore import Run, ScoreRow
+from looseleaf.runstore.shapes import MOST_SAMPLES
 from looseleaf.score import Score
 
 DEEP = "[" * 100_000

@@ -51,7 +51,7 @@ def test_a_score_is_a_value_or_a_reason() -> None:
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
 def test_a_score_is_finite(value: float) -> None:
     """JSON would store it as null, which is neither a value nor a reason."""
-    with pytest.raises(ValueError, match="finite"):
+    with pytest.raises(ValueError, match="a Score is a number"):
         Score(value=value)
 
 
