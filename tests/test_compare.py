@@ -18,8 +18,11 @@ from looseleaf.lab.compare import COMPARED, FAMILY, compare_runs
 from looseleaf.lab.compare_settings import FAIRNESS
 from looseleaf.report.blocks import blocks_as_markdown
 from looseleaf.report.comparison import comparison_blocks
+from looseleaf.runner.bootstrapping import fanned_ratios
+from looseleaf.runner.executor import LocalExecutor
 from looseleaf.runstore import Run
 from looseleaf.statistics import mcnemar_test, obuchowski_test, sign_flip_test
+from looseleaf.statistics.clusters import Floats
 from reward_runs import SCORE_ID, make_trajectory, score_row
 
 DOCUMENTS = 20
@@ -460,3 +463,22 @@ def test_a_difference_that_few_documents_carry_is_doubted_aloud(tmp_path: Path) 
         metrics = [changed if each is line else each for each in found.metrics]
         blocks = comparison_blocks(msgspec.structs.replace(found, metrics=metrics))
         assert any(doubt in block.sentences for block in blocks) is said
+
+
+def test_the_bootstrap_may_be_computed_elsewhere(tmp_path: Path) -> None:
+    """Whatever computes the resamples draws the same documents."""
+    dice = np.random.default_rng(4)
+    runs = [
+        make_run(tmp_path / name, [[(float(a), float(m))] for a, m in dice.integers(0, 2, (N, 2))])
+        for name in "ab"
+    ]
+    asked: list[tuple[int, ...]] = []
+
+    def elsewhere(x: Floats, y: Floats) -> Floats:
+        asked.append(x.shape)
+        return fanned_ratios(LocalExecutor(), x, y)
+
+    here, there = compare_runs(*runs), compare_runs(*runs, resample=elsewhere)
+    assert asked == [(2 * len(COMPARED), DOCUMENTS)]
+    assert any(line.bootstrap is not None for line in here.metrics)
+    assert there == here

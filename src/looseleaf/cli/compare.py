@@ -35,25 +35,33 @@ def compare(
     out: Annotated[
         Path | None, typer.Option("--out", help="Folder for JSON and Markdown; A's report folder by default.")
     ] = None,
+    executor: o.ExecutorOption = "local",
+    ray_address: o.RayAddressOption = "",
 ) -> None:
     """Compare two stored runs: differences paired by question, with intervals and tests clustered by document.
 
     P_mmc is compared twice: over each run's own correct answers, and over the questions that both answered correctly.
     Give the same RUN twice with two readings or scores to compare readers or scorers.
     """
+    from functools import partial
+
     from looseleaf.cli.console import console
     from looseleaf.lab.compare import compare_runs
     from looseleaf.report.comparison import print_two_runs, write_comparison
+    from looseleaf.runner.bootstrapping import fanned_ratios
+    from looseleaf.runner.executor import executor_named
     from looseleaf.runstore import Run
 
-    comparison = compare_runs(
-        Run.open(first),
-        Run.open(second),
-        score_ids=(score_a, score_b),
-        reading_ids=(reading_a, reading_b),
-        threshold=threshold,
-        strict=strict,
-    )
+    with executor_named(executor, ray_address) as work:
+        comparison = compare_runs(
+            Run.open(first),
+            Run.open(second),
+            score_ids=(score_a, score_b),
+            reading_ids=(reading_a, reading_b),
+            threshold=threshold,
+            strict=strict,
+            resample=None if executor == "local" else partial(fanned_ratios, work),
+        )
     screen = console()
     print_two_runs(screen, comparison)
     _, markdown = write_comparison(out or first / "report", comparison)

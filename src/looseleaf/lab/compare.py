@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 
 from looseleaf.errors import RunError
-from looseleaf.lab.compare_bootstrap import resampled_ratios
+from looseleaf.lab.compare_bootstrap import Resample, resampled_ratios
 from looseleaf.lab.compare_metrics import CORRECT, MEMORY_CORRECT, compare_metric
 from looseleaf.lab.compare_pairs import PairedQuestion, Pairing, pair_questions, paired_sums
 from looseleaf.lab.compare_record import Comparison, MetricComparison, Side, SliceTable
@@ -65,6 +65,7 @@ def compare_runs(
     reading_ids: tuple[str | None, str | None] = (None, None),
     threshold: str = ">0",
     strict: bool = False,
+    resample: Resample | None = None,
 ) -> Comparison:
     """Compare two stored runs; no agent, reader or judge is run.
 
@@ -75,6 +76,8 @@ def compare_runs(
         reading_ids: readers of the memory metrics; each run's headline reader by default.
         threshold: name of the binarisation.
         strict: refuse where a setting of `FAIRNESS` differs.
+        resample: where the bootstrap is computed, e.g. `looseleaf.runner.bootstrapping.fanned_ratios` on a cluster; in
+            this process by default.
 
     Raises:
         RunError: a run is not scored, the two share no question, or they differ under `strict`.
@@ -98,7 +101,7 @@ def compare_runs(
         notices=[*dict.fromkeys(a.drift_warning() + b.drift_warning()), *_notices(sides, pairing)],
         counts=_counts(pairing),
         family=FAMILY,
-        metrics=_metrics(pairing.pairs),
+        metrics=_metrics(pairing.pairs, resample),
         split=_split(pairing.pairs),
         independent=_independent(pairing.pairs),
         slices=[_slices(pairing.pairs, name, overlapping, labels) for name, overlapping, labels in SLICES],
@@ -183,9 +186,9 @@ def _counts(pairing: Pairing) -> dict[str, int]:
     }
 
 
-def _metrics(pairs: Sequence[PairedQuestion]) -> list[MetricComparison]:
+def _metrics(pairs: Sequence[PairedQuestion], resample: Resample | None) -> list[MetricComparison]:
     sums = [paired_sums(pairs, metric) for metric in COMPARED]
-    resampled = resampled_ratios(pairs, sums)
+    resampled = resampled_ratios(pairs, sums, resample)
     lines = [
         compare_metric(pairs, metric, ratios=ratios, sums=each)
         for metric, each, ratios in zip(COMPARED, sums, resampled, strict=True)

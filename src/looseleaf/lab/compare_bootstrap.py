@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -10,10 +10,15 @@ from looseleaf.lab.compare_pairs import PairedQuestion, PairedSums
 from looseleaf.statistics import bootstrap_ratios, resample_blocks
 from looseleaf.statistics.clusters import Floats
 
-__all__ = ["resampled_ratios"]
+__all__ = ["Resample", "resampled_ratios"]
+
+Resample = Callable[[Floats, Floats], Floats]
+"""Numerators and denominators, each of shape (rows, documents), to Σx/Σy of each resample, shape (rows, resamples)."""
 
 
-def resampled_ratios(pairs: Sequence[PairedQuestion], sums: Sequence[PairedSums]) -> list[Floats]:
+def resampled_ratios(
+    pairs: Sequence[PairedQuestion], sums: Sequence[PairedSums], resample: Resample | None = None
+) -> list[Floats]:
     """Each metric in each resample of the documents, of both runs.
 
     Documents of which no question counts for a metric keep their weight and add nothing.
@@ -21,6 +26,7 @@ def resampled_ratios(pairs: Sequence[PairedQuestion], sums: Sequence[PairedSums]
     Args:
         pairs: the questions that both runs have.
         sums: what they add to each metric.
+        resample: where it is computed; here, block by block, by default.
 
     Returns:
         For each metric, shape (2, resamples); NaN where a resample has no denominator.
@@ -31,5 +37,10 @@ def resampled_ratios(pairs: Sequence[PairedQuestion], sums: Sequence[PairedSums]
         used = [places[name] for name in each.documents]
         for run, (sums_x, sums_y) in enumerate((each.first, each.second)):
             x[number, run, used], y[number, run, used] = sums_x, sums_y
-    blocks = [bootstrap_ratios(x, y, weights) for weights in resample_blocks(len(places))]
-    return list(np.concatenate(blocks, axis=-1))
+    rows = (resample or _in_blocks)(x.reshape(-1, len(places)), y.reshape(-1, len(places)))
+    return list(rows.reshape(len(sums), 2, -1))
+
+
+def _in_blocks(x: Floats, y: Floats) -> Floats:
+    blocks = [bootstrap_ratios(x, y, weights) for weights in resample_blocks(x.shape[1])]
+    return np.concatenate(blocks, axis=-1)
