@@ -32,6 +32,7 @@ from stub_server import MODEL, SIX_TURNS, Faults, Request, Response, StubServer,
 
 DEAD = "http://127.0.0.1:9/v1"
 DOCUMENTS = 6
+CONCURRENCY = 8
 HELLO = [Message("user", (TextPart("hello"),))]
 
 
@@ -66,7 +67,7 @@ def config_of(made: tuple[Path, Path], urls: list[str], **options: Any) -> RunCo
         data=DataConfig(benchmark=str(made[0]), path=str(made[1])),
         policy=spec,
         protocol=named_protocol("awm", max_turns=len(SIX_TURNS)),
-        concurrency=8,
+        concurrency=CONCURRENCY,
     )
 
 
@@ -88,13 +89,21 @@ class DyingServer(StubServer):
         assert self._loop.is_closed(), "it should have died by itself"
 
 
-def check_whole(out: Path, count: int, *stubs: StubServer) -> None:
+def check_whole(out: Path, count: int, *stubs: StubServer, may_be_lost: int = 0) -> None:
+    """Every question is there once, and every call was answered once.
+
+    Args:
+        out: the run.
+        count: questions.
+        stubs: who answered.
+        may_be_lost: answers at most that a server wrote while it died, which never arrived and were asked for again.
+    """
     rows = [json.loads(line) for line in (out / "trajectories.jsonl").read_bytes().splitlines()]
     assert Counter(row["trajectory_id"] for row in rows) == {f"many:{n}#0": 1 for n in range(count)}
     assert {row["stop_reason"] for row in rows} == {"answered"}
     answered = sum((stub.log.whole for stub in stubs), Counter[str]())
     assert len(answered) == count * len(SIX_TURNS)
-    assert set(answered.values()) == {1}, "a call was answered twice"
+    assert answered.total() - len(answered) <= may_be_lost, "a call was answered twice"
 
 
 # -- a server dies in mid-run ----------------------------------------------------------------------------------
@@ -110,11 +119,13 @@ def test_one_of_two_servers_dies_and_no_question_is_lost_or_asked_twice(
         urls = [dying.base_url, living.base_url]
         outcome = execute(config_of(made, urls, retries=1), tmp_path / "run", store=store)
     assert (outcome.finished_now, outcome.faults) == (count, 0)
-    check_whole(tmp_path / "run", count, dying, living)
+    check_whole(tmp_path / "run", count, dying, living, may_be_lost=CONCURRENCY)
     told = outcome.run.manifest["last_session"]["servers"]
     assert list(told) == urls
     assert told[urls[0]]["times_out"] == 1
-    assert told[urls[0]]["answered"] == sum(dying.log.whole.values()) >= 20
+    lost = dying.log.whole.total() - told[urls[0]]["answered"]
+    assert 0 <= lost <= CONCURRENCY
+    assert dying.log.whole.total() >= 20 - CONCURRENCY
     assert told[urls[1]]["answered"] == sum(living.log.whole.values())
     assert sum(each["answered"] for each in told.values()) == count * len(SIX_TURNS)
     assert outcome.run.manifest["last_session"]["model_calls"]["retried"] == 0, "it went elsewhere at once"
