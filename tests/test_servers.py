@@ -96,13 +96,14 @@ def check_whole(out: Path, count: int, *stubs: StubServer, may_be_lost: int = 0)
         out: the run.
         count: questions.
         stubs: who answered.
-        may_be_lost: answers at most that a server wrote while it died, which never arrived and were asked for again.
+        may_be_lost: answers at most that a server wrote while it died: they may not have arrived and been asked for
+            again, or have arrived before the server counted them.
     """
     rows = [json.loads(line) for line in (out / "trajectories.jsonl").read_bytes().splitlines()]
     assert Counter(row["trajectory_id"] for row in rows) == {f"many:{n}#0": 1 for n in range(count)}
     assert {row["stop_reason"] for row in rows} == {"answered"}
     answered = sum((stub.log.whole for stub in stubs), Counter[str]())
-    assert len(answered) == count * len(SIX_TURNS)
+    assert 0 <= count * len(SIX_TURNS) - len(answered) <= may_be_lost
     assert answered.total() - len(answered) <= may_be_lost, "a call was answered twice"
 
 
@@ -124,9 +125,9 @@ def test_one_of_two_servers_dies_and_no_question_is_lost_or_asked_twice(
     assert list(told) == urls
     assert told[urls[0]]["times_out"] == 1
     lost = dying.log.whole.total() - told[urls[0]]["answered"]
-    assert 0 <= lost <= CONCURRENCY
+    assert abs(lost) <= CONCURRENCY
     assert dying.log.whole.total() >= 20 - CONCURRENCY
-    assert told[urls[1]]["answered"] == sum(living.log.whole.values())
+    assert told[urls[1]]["answered"] == living.log.whole.total()
     assert sum(each["answered"] for each in told.values()) == count * len(SIX_TURNS)
     assert outcome.run.manifest["last_session"]["model_calls"]["retried"] == 0, "it went elsewhere at once"
 
