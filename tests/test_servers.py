@@ -123,7 +123,8 @@ def test_one_of_two_servers_dies_and_no_question_is_lost_or_asked_twice(
     check_whole(tmp_path / "run", count, dying, living, may_be_lost=CONCURRENCY)
     told = outcome.run.manifest["last_session"]["servers"]
     assert list(told) == urls
-    assert told[urls[0]]["times_out"] == 1
+    # An answer that was on its way when a connection was refused puts the server back once more.
+    assert 1 <= told[urls[0]]["times_out"] <= CONCURRENCY
     lost = dying.log.whole.total() - told[urls[0]]["answered"]
     assert abs(lost) <= CONCURRENCY
     assert dying.log.whole.total() >= 20 - CONCURRENCY
