@@ -31,10 +31,11 @@ from looseleaf.runstore import Run
 from looseleaf.training import local_policy
 from looseleaf.training.config import TrainConfig
 from looseleaf.training.conversation import Conversation
+from looseleaf.training.engine_arguments import accumulation
 from looseleaf.training.local_policy import LocalPolicy
 from looseleaf.training.processing import load_processor
 from looseleaf.training.sequences import IGNORED, TokenSequence, batch_of, sequence_of
-from looseleaf.training.sft import accumulation, checkpoints, run_sft, sft_data
+from looseleaf.training.sft import checkpoints, run_sft, sft_data
 from looseleaf.training.stored_view import StoredView
 from looseleaf.training.trajectories import SftData, read_trajectories
 from looseleaf.training.weights import load_checkpoint

@@ -76,6 +76,18 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     seconds: float = 0.0
     invalid: str | None = None
 
+    @property
+    def policy_turn(self) -> PolicyTurn:
+        """The generation that the step records."""
+        return PolicyTurn(
+            action=self.action,
+            thought=self.thought,
+            notes=self.notes,
+            model_text=self.model_text,
+            usage=self.usage,
+            problem="" if self.action is not None else self.invalid or "",
+        )
+
 
 Part = Literal["memory", "pages", "steps"]
 """What of a trajectory a foreign source may not record: working memory, pages shown, turns."""
@@ -135,6 +147,11 @@ class Trajectory(msgspec.Struct, frozen=True, kw_only=True):
     def working_memory(self) -> WorkingMemory:
         """The terminal working memory as the object that a reader takes."""
         return WorkingMemory(self.memory)
+
+    @property
+    def opening(self) -> Observation | None:
+        """What was shown before the first turn, in protocols that show pages first."""
+        return next((step.observation for step in self.steps if step.turn == 0), None)
 
     @property
     def shown_pages(self) -> tuple[int, ...]:

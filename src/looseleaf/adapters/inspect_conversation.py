@@ -21,7 +21,7 @@ from looseleaf.models.prompts import ActionFormat, default_format
 from looseleaf.models.role_spec import RoleSpec
 from looseleaf.protocol import PROTOCOLS, Protocol
 from looseleaf.roles import Observation, PolicyTurn, PolicyView
-from looseleaf.trajectory import Step, Trajectory
+from looseleaf.trajectory import Trajectory
 
 __all__ = ["LogView", "conversation_of"]
 
@@ -133,12 +133,12 @@ class LogView:
     @property
     def opening(self) -> Observation | None:
         """What was shown before the first turn."""
-        return next((step.observation for step in self._trajectory.steps if step.turn == 0), None)
+        return self._trajectory.opening
 
     @property
     def history(self) -> tuple[tuple[PolicyTurn, Observation], ...]:
         """All turns with their observations."""
-        return tuple((_turn(step), step.observation) for step in self._trajectory.steps if step.turn > 0)
+        return tuple((step.policy_turn, step.observation) for step in self._trajectory.steps if step.turn > 0)
 
     @property
     def memory(self) -> WorkingMemory:
@@ -167,14 +167,3 @@ class LogView:
         if self._document is None:
             raise LookupError(f"the document of page {page} is not there")
         return self._document.image(page, max_pixels=self.protocol.max_pixels)
-
-
-def _turn(step: Step) -> PolicyTurn:
-    return PolicyTurn(
-        action=step.action,
-        thought=step.thought,
-        notes=step.notes,
-        model_text=step.model_text,
-        usage=step.usage,
-        problem=step.invalid or "",
-    )

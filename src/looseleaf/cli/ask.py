@@ -17,9 +17,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from looseleaf.models.role_spec import RoleSpec
-    from looseleaf.protocol import Protocol
-    from looseleaf.retrieval import AnyDocument, Retriever
-    from looseleaf.roles import Policy, Reader
+    from looseleaf.retrieval import AnyDocument
     from looseleaf.trajectory import Trajectory
 
 __all__ = ["ask"]
@@ -62,6 +60,7 @@ def ask(
     from looseleaf.models.retrievers import retriever_maker
     from looseleaf.models.role_spec import RoleSpec
     from looseleaf.protocol import named_protocol
+    from looseleaf.runner.ask import answer_from_memory, run_question
 
     if not question.strip():
         raise ConfigError("The question is empty; write what you want to know in quotation marks.")
@@ -73,37 +72,17 @@ def ask(
         )
     rules = named_protocol(protocol, max_turns=max_turns)
     policy_spec, reader_spec = (RoleSpec.on_servers(text, base_url) for text in (policy, reader))
-    acting, reading = make_policy(policy_spec), make_reader(reader_spec)
+    acting, checking = make_policy(policy_spec), make_reader(reader_spec)
     searching = retriever_maker(retriever)()
     out = console()
     opened = _open(out, document, ocr, policy_spec)
-    trajectory = asyncio.run(_ask(opened, question, acting, searching, rules))
+    trajectory = asyncio.run(run_question(opened, question, acting, searching, rules))
     _print(out, opened, trajectory)
     if trajectory.stop_reason.is_fault:
         raise typer.Exit(FAULT)
     if rules.memory != "none":
-        asyncio.run(_check_memory(out, trajectory, reading, reader_spec.name))
-
-
-async def _ask(
-    document: AnyDocument, question: str, policy: Policy, retriever: Retriever, rules: Protocol
-) -> Trajectory:
-    from looseleaf.agent import run_agent
-    from looseleaf.environment import Environment
-    from looseleaf.question import Question
-
-    asked = Question(
-        question_id="ask:0",
-        native_id="0",
-        benchmark="ask",
-        split="",
-        doc_id=document.doc_id,
-        question=question,
-        references=(),
-        answer_format="",
-    )
-    retriever.index(document)
-    return await run_agent(policy, Environment(asked, document, retriever, rules))
+        reading = asyncio.run(answer_from_memory(trajectory, checking))
+        _print_check(out, trajectory, reading, reader_spec.name)
 
 
 def _open(out: Console, path: Path, ocr: bool | None, policy: RoleSpec) -> AnyDocument:
@@ -222,29 +201,20 @@ def _page_name(document: AnyDocument, page: int) -> str:
     return f"page {page}" if label == str(page) else f"page {page} (printed {label})"
 
 
-async def _check_memory(out: Console, trajectory: Trajectory, reader: Reader, name: str) -> None:
+def _print_check(out: Console, trajectory: Trajectory, reading: str, name: str) -> None:
+    """Whether the findings alone give the answer, and if not, what they give."""
     from looseleaf.cli.console import safe
-    from looseleaf.errors import AgentError, boundary
     from looseleaf.question import NOT_ANSWERABLE
-    from looseleaf.roles import Reading
-    from looseleaf.runner.checked import role_result
+    from looseleaf.runner.ask import same_words
 
-    with boundary(AgentError, "The reader failed"):
-        reading = await role_result(
-            reader.read(trajectory.question, trajectory.working_memory), Reading, "reader"
-        )
-    same = _normalised(reading.text) == _normalised(trajectory.answer or "")
-    if same and _normalised(reading.text) == _normalised(NOT_ANSWERABLE):
+    same = same_words(reading, trajectory.answer or "")
+    if same and same_words(reading, NOT_ANSWERABLE):
         verdict = "yes, they do not answer it either"
     elif same:
         verdict = "[green]yes[/green]"
     else:
-        verdict = f"[red]no[/red], from the findings alone: {safe(_written(reading.text))}"
+        verdict = f"[red]no[/red], from the findings alone: {safe(_written(reading))}"
     out.print(
         f"[bold]Do the findings alone give this answer?[/bold] {verdict}  [dim](reader: {safe(name)})[/dim]",
         highlight=False,
     )
-
-
-def _normalised(text: str) -> str:
-    return " ".join(text.lower().split()).strip(" .")

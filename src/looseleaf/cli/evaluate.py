@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from looseleaf.cli import options as o
+from looseleaf.cli.consent import preflight
+from looseleaf.cli.exits import UNSCORED_EXIT, exit_on_faults
 from looseleaf.errors import ConfigError
 
 if TYPE_CHECKING:
-    from looseleaf.models.role_spec import RoleSpec
     from looseleaf.report import Report
     from looseleaf.runner.config import DataConfig, RunConfig, ScoreConfig
     from looseleaf.runner.execute import RunOutcome
@@ -24,9 +24,6 @@ __all__ = ["eval_", "report", "run", "score"]
 
 RunArgument = Annotated[Path, typer.Argument(help="A RUN folder.")]
 WhatArgument = Annotated[str, typer.Argument(help="A benchmark's name, or your own questions as JSON lines.")]
-
-UNSCORED_EXIT = 1
-"""Exit status when rows are unscored because something failed."""
 
 
 def eval_(
@@ -95,7 +92,7 @@ def eval_(
     )
     check_score_config(score_config, run_config.data.benchmark)
     folder = out or _default_out(run_config)
-    _preflight(run_config, score_config, folder, max_cost, max_tokens, yes)
+    preflight(run_config, score_config, folder, max_cost, max_tokens, yes)
     with executor_named(executor, ray_address) as where:
         outcome = _execute(run_config, folder, where)
         scored = _score(outcome.run, score_config, where)
@@ -150,10 +147,10 @@ def run(
         concurrency,
     )
     folder = out or _default_out(config)
-    _preflight(config, None, folder, max_cost, max_tokens, yes)
+    preflight(config, None, folder, max_cost, max_tokens, yes)
     with executor_named(executor, ray_address) as where:
         outcome = _execute(config, folder, where)
-    _exit_on_faults(outcome.faults, outcome.interrupted)
+    exit_on_faults(outcome.faults, outcome.interrupted)
 
 
 def score(
@@ -277,7 +274,7 @@ def _run_config(
 
     return RunConfig(
         data=_data_config(what, data, docs, option),
-        policy=_spec(policy, base_url),
+        policy=o.role_spec(policy, base_url),
         protocol=named_protocol(protocol, max_turns=max_turns),
         retriever=retriever,
         ocr=ocr,
@@ -314,9 +311,9 @@ def _score_config(
     return ScoreConfig(
         scorer=scorer,
         also=tuple(also),
-        extractor=_spec(extractor, base_url),
-        readers=tuple(_spec(reader, base_url) for reader in readers),
-        judge=_spec(judge, base_url),
+        extractor=o.role_spec(extractor, base_url),
+        readers=tuple(o.role_spec(reader, base_url) for reader in readers),
+        judge=o.role_spec(judge, base_url),
         threshold=threshold,
     )
 
@@ -333,40 +330,11 @@ def _with_drift(
     return msgspec.structs.replace(config, drift=wanted, drift_reference=str(reference or ""))
 
 
-def _spec(text: str, base_url: list[str]) -> RoleSpec:
-    from looseleaf.models.role_spec import RoleSpec
-
-    if text.endswith(".toml"):
-        return RoleSpec.from_file(Path(text))
-    return RoleSpec.on_servers(text, base_url)
-
-
 def _default_out(config: RunConfig) -> Path:
     from looseleaf.runstore import config_id
 
     name = Path(config.data.benchmark).stem
     return Path("runs") / config_id(name, config.as_tables())
-
-
-def _preflight(
-    config: RunConfig,
-    score: ScoreConfig | None,
-    folder: Path,
-    max_cost: float | None,
-    max_tokens: int | None,
-    yes: bool,
-) -> None:
-    """Ask the servers before the first question is spent, and the user before much is."""
-    from looseleaf.models.preflight import check_consent
-    from looseleaf.runner.preflight import preflight_run
-    from looseleaf.runstore import Run
-
-    stored = Run.open(folder) if (folder / "config.toml").exists() else None
-    report = preflight_run(config, score, run=stored)
-    for line in report.lines():
-        typer.echo(line, err=True)
-    ask = typer.confirm if sys.stdin.isatty() else None
-    check_consent(report, max_cost=max_cost, max_tokens=max_tokens, yes=yes, ask=ask)
 
 
 def _execute(config: RunConfig, out: Path, executor: Executor) -> RunOutcome:
@@ -410,7 +378,7 @@ def _report(stored: Run, config: ScoreConfig, scored: ScoreOutcome, outcome: Run
             err=True,
         )
     imported = "import" in stored.manifest
-    _exit_on_faults(scored.unscored, outcome.interrupted if outcome else False, imported=imported)
+    exit_on_faults(scored.unscored, outcome.interrupted if outcome else False, imported=imported)
     if scored.drift_faults:
         raise typer.Exit(UNSCORED_EXIT)
 
@@ -426,18 +394,3 @@ def _session_line(stored: Run) -> str:
 
 def _trajectories(count: int) -> str:
     return "1 trajectory" if count == 1 else f"{count} trajectories"
-
-
-def _exit_on_faults(faults: int, interrupted: bool, *, imported: bool = False) -> None:
-    if interrupted:
-        typer.echo("looseleaf: interrupted; the same command goes on where it stopped.", err=True)
-        raise typer.Exit(130)
-    if faults:
-        rows = "1 row is" if faults == 1 else f"{faults} rows are"
-        why = (
-            "the imported file has no answer there, or something failed; the report counts the reasons."
-            if imported
-            else f"something failed; the same command tries {'it' if faults == 1 else 'them'} again."
-        )
-        typer.echo(f"looseleaf: {rows} unscored because {why}", err=True)
-        raise typer.Exit(UNSCORED_EXIT)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from looseleaf.cli import options as o
+from looseleaf.cli.exits import UNSCORED_EXIT
 from looseleaf.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = ["lab"]
 
-UNSCORED_EXIT = 1
-"""Exit status when rows are unscored because something failed."""
 CONTROLS = "Controls"
 AUDITS = "Audits"
 
@@ -262,13 +261,7 @@ def _score_config(
 
 
 def _spec(text: str | None, base_url: list[str]) -> RoleSpec | None:
-    from looseleaf.models.role_spec import RoleSpec
-
-    if text is None:
-        return None
-    if text.endswith(".toml"):
-        return RoleSpec.from_file(Path(text))
-    return RoleSpec.on_servers(text, base_url)
+    return None if text is None else o.role_spec(text, base_url)
 
 
 def _run(stored: Run, config: LabConfig) -> LabOutcome:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from looseleaf import __version__
 from looseleaf.errors import ConfigError
+
+if TYPE_CHECKING:
+    from looseleaf.models.role_spec import RoleSpec
 
 __all__ = [
     "ROLE_HELP",
@@ -44,6 +47,7 @@ __all__ = [
     "YesOption",
     "data_options",
     "print_version",
+    "role_spec",
     "use_cache",
 ]
 
@@ -248,6 +252,19 @@ def data_options(given: list[str]) -> dict[str, Any]:
         if "=" not in word:
             raise ConfigError(f"--set {word} has no value; write it as NAME=VALUE.")
     return dict(word.split("=", 1) for word in given)
+
+
+def role_spec(text: str, base_urls: list[str]) -> RoleSpec:
+    """The role that a word, or a table in a TOML file, stands for.
+
+    Raises:
+        ConfigError: it stands for none.
+    """
+    from looseleaf.models.role_spec import RoleSpec
+
+    if text.endswith(".toml"):
+        return RoleSpec.from_file(Path(text))
+    return RoleSpec.on_servers(text, base_urls)
 
 
 def use_cache(word: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,10 +12,10 @@ from typer.core import TyperGroup
 
 from looseleaf import training  # registers hf:CHECKPOINT as a policy; imports nothing heavy
 from looseleaf.cli import options as o
+from looseleaf.cli.consent import preflight
+from looseleaf.cli.exits import exit_on_faults
 
 if TYPE_CHECKING:
-    from looseleaf.models.role_spec import RoleSpec
-    from looseleaf.runner.config import RunConfig, ScoreConfig
     from looseleaf.training.config import TrainConfig
 
 __all__ = ["train_app"]
@@ -24,8 +23,6 @@ __all__ = ["train_app"]
 assert training  # imported for what it registers
 
 START = "start"
-UNSCORED_EXIT = 1
-INTERRUPTED_EXIT = 130
 
 
 class _ConfigOrVerb(TyperGroup):
@@ -143,7 +140,7 @@ def collect(
 
     wanted = _config(config, overlays, changes)
     options = CollectOptions(
-        teacher=_spec(teacher, base_url),
+        teacher=o.role_spec(teacher, base_url),
         samples=samples,
         keep=keep,
         measure=difficulty.value,
@@ -151,7 +148,7 @@ def collect(
         max_invalid=max_invalid,
         concurrency=concurrency,
     )
-    _preflight(teacher_run(wanted, options), wanted.training_score, out, max_cost, max_tokens, yes)
+    preflight(teacher_run(wanted, options), wanted.training_score, out, max_cost, max_tokens, yes)
     with _bars() as draw:
         done = run_teacher(
             wanted, options, out, progress=lambda n, total: draw("teacher", n, total), stages=draw
@@ -159,7 +156,7 @@ def collect(
     if done.collection is not None:
         for line in done.collection.lines(out):
             typer.echo(line)
-    _leave(done.unscored, done.collection is None)
+    exit_on_faults(done.unscored, done.collection is None)
 
 
 @train_app.command("pool")
@@ -185,7 +182,7 @@ def pool(
     with _bars() as draw:
         made = make_pool(
             _config(config, overlays, changes),
-            _spec(policy, base_url),
+            o.role_spec(policy, base_url),
             out,
             candidates=candidates,
             samples=samples,
@@ -200,7 +197,7 @@ def pool(
             f"{found.n_all_wrong} all wrong, {found.n_too_few} with too few scored samples."
         )
         typer.echo(f'[data]\npool = "{out / POOL_FILE}"\npool_sha256 = "{made.sha256}"')
-    _leave(made.unscored, made.pool is None)
+    exit_on_faults(made.unscored, made.pool is None)
 
 
 @train_app.command("evaluate")
@@ -222,10 +219,10 @@ def evaluate(
     """Evaluate saved checkpoints on the held-out questions, beside the training or after it; a RUN for each step."""
     from looseleaf.training.start import evaluate_checkpoints
 
-    spec = None if policy is None else _spec(policy, base_url)
+    spec = None if policy is None else o.role_spec(policy, base_url)
     done = evaluate_checkpoints(_config(config, overlays, changes), steps, spec, say=typer.echo)
     typer.echo(f"looseleaf report {' '.join(str(each.run.path) for each in done)}")
-    _leave(sum(each.unscored for each in done), False)
+    exit_on_faults(sum(each.unscored for each in done), False)
 
 
 @train_app.command("demo")
@@ -266,41 +263,7 @@ def _config(path: Path, overlays: list[Path], changes: list[str]) -> TrainConfig
     return load_config(path, *overlays, changes=tables)
 
 
-def _spec(text: str, base_urls: list[str]) -> RoleSpec:
-    from looseleaf.models.role_spec import RoleSpec
-
-    return RoleSpec.from_file(Path(text)) if text.endswith(".toml") else RoleSpec.on_servers(text, base_urls)
-
-
-def _preflight(
-    run: RunConfig, score: ScoreConfig, out: Path, max_cost: float | None, max_tokens: int | None, yes: bool
-) -> None:
-    """Ask the teacher's server before the first question is spent, and the user before much is."""
-    from looseleaf.models.preflight import check_consent
-    from looseleaf.runner.preflight import preflight_run
-    from looseleaf.runstore import Run
-
-    stored = Run.open(out) if (out / "config.toml").exists() else None
-    report = preflight_run(run, score, run=stored)
-    for line in report.lines():
-        typer.echo(line, err=True)
-    ask = typer.confirm if sys.stdin.isatty() else None
-    check_consent(report, max_cost=max_cost, max_tokens=max_tokens, yes=yes, ask=ask)
-
-
 def _bars() -> Any:
     from looseleaf.cli.console import progress_bars
 
     return progress_bars()
-
-
-def _leave(unscored: int, interrupted: bool) -> None:
-    if interrupted:
-        typer.echo("looseleaf: interrupted; the same command goes on where it stopped.", err=True)
-        raise typer.Exit(INTERRUPTED_EXIT)
-    if unscored:
-        typer.echo(
-            f"looseleaf: {unscored} rows are unscored because something failed; the same command tries them again.",
-            err=True,
-        )
-        raise typer.Exit(UNSCORED_EXIT)

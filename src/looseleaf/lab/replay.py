@@ -54,7 +54,7 @@ class ReplayView(ShownPages):
     @property
     def opening(self) -> Observation | None:
         """What the trajectory showed before its first turn."""
-        return next((step.observation for step in self._trajectory.steps if step.turn == 0), None)
+        return self._trajectory.opening
 
     @property
     def history(self) -> tuple[Turn, ...]:

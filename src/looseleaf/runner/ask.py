@@ -21,7 +21,7 @@ from looseleaf.roles import Policy, Reader, Reading
 from looseleaf.runner.checked import role_result
 from looseleaf.trajectory import Trajectory
 
-__all__ = ["Asked", "ask"]
+__all__ = ["Asked", "answer_from_memory", "ask", "run_question", "same_words"]
 
 
 class Asked(NamedTuple):
@@ -46,7 +46,7 @@ class Asked(NamedTuple):
     @property
     def memory_agrees(self) -> bool | None:
         """Whether the findings alone give the same words, case and blanks aside; `None` where nothing was read."""
-        return None if self.reading is None else _plain(self.reading) == _plain(self.answer or "")
+        return None if self.reading is None else same_words(self.reading, self.answer or "")
 
 
 def ask(
@@ -100,15 +100,30 @@ async def _ask(
     retriever: Retriever,
     rules: Protocol,
 ) -> Asked:
-    retriever.index(document)
-    trajectory = await run_agent(
-        policy, Environment(_question(document, question), document, retriever, rules)
-    )
+    trajectory = await run_question(document, question, policy, retriever, rules)
     if rules.memory == "none" or trajectory.stop_reason.is_fault:
         return Asked(document, trajectory, None)
+    return Asked(document, trajectory, await answer_from_memory(trajectory, reader))
+
+
+async def run_question(
+    document: AnyDocument, question: str, policy: Policy, retriever: Retriever, rules: Protocol
+) -> Trajectory:
+    """Let a policy answer a question without gold; a policy that fails does not raise."""
+    retriever.index(document)
+    return await run_agent(policy, Environment(_question(document, question), document, retriever, rules))
+
+
+async def answer_from_memory(trajectory: Trajectory, reader: Reader) -> str:
+    """What a reader answers from the terminal memory alone.
+
+    Raises:
+        FaultError: the reader failed.
+    """
     with boundary(AgentError, "The reader failed"):
-        reading = await role_result(reader.read(question, trajectory.working_memory), Reading, "reader")
-    return Asked(document, trajectory, reading.text)
+        asked = reader.read(trajectory.question, trajectory.working_memory)
+        reading = await role_result(asked, Reading, "reader")
+    return reading.text
 
 
 def _question(document: AnyDocument, question: str) -> Question:
@@ -127,6 +142,11 @@ def _question(document: AnyDocument, question: str) -> Question:
 
 def _spec(given: RoleSpec | str) -> RoleSpec:
     return RoleSpec.parse(given) if isinstance(given, str) else given
+
+
+def same_words(first: str, second: str) -> bool:
+    """Whether two answers are the same words, case, blanks and a full stop at the end aside."""
+    return _plain(first) == _plain(second)
 
 
 def _plain(text: str) -> str:

@@ -6,7 +6,12 @@ from typing import Any
 
 from looseleaf.training.config import TrainConfig
 from looseleaf.training.conversation import Conversation
-from looseleaf.training.sft import accumulation, checkpointing_argument, engine_arguments
+from looseleaf.training.engine_arguments import (
+    accumulation,
+    checkpointing_argument,
+    engine_arguments,
+    shared_arguments,
+)
 
 __all__ = ["SUPPRESSING_BIAS", "generation_arguments", "grpo_arguments"]
 
@@ -29,11 +34,8 @@ def grpo_arguments(config: TrainConfig, conversation: Conversation) -> Any:
     train = config.train
     steps = accumulation(train.rollouts_per_step, train.micro_batch)
     own: dict[str, Any] = {
-        "output_dir": train.output,
-        "seed": train.seed,
-        "data_seed": train.seed,
+        **shared_arguments(train),
         "max_steps": train.steps,
-        "per_device_train_batch_size": train.micro_batch,
         "gradient_accumulation_steps": steps,
         "steps_per_generation": steps,
         "num_iterations": 1,
@@ -43,24 +45,11 @@ def grpo_arguments(config: TrainConfig, conversation: Conversation) -> Any:
         "top_p": 1.0,
         "top_k": 0,
         "generation_kwargs": generation_arguments(config, conversation),
-        "learning_rate": train.learning_rate,
-        "lr_scheduler_type": train.schedule,
-        "warmup_steps": train.warmup,
-        "weight_decay": train.weight_decay,
-        "max_grad_norm": train.max_grad_norm,
         "beta": train.kl,
         "epsilon": train.clip_low,
         "epsilon_high": train.clip_high,
         "loss_type": train.loss,
-        "bf16": train.dtype == "bfloat16",
-        "logging_steps": 1,
-        "save_strategy": "steps" if train.save_every else "no",
-        "save_steps": train.save_every or 1,
-        "save_total_limit": train.keep,
-        "report_to": train.report_to,
         "shuffle_dataset": False,
-        "remove_unused_columns": False,
-        "disable_tqdm": True,
         checkpointing_argument(GRPOConfig): train.gradient_checkpointing,
         **_vllm(config),
     }

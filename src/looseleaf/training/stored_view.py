@@ -11,7 +11,7 @@ from looseleaf.retrieval.collection import AnyDocument
 from looseleaf.roles import Observation, PolicyTurn
 from looseleaf.trajectory import Step, Trajectory
 
-__all__ = ["StoredView", "turn_of"]
+__all__ = ["StoredView"]
 
 
 class StoredView(ShownPages):
@@ -45,12 +45,12 @@ class StoredView(ShownPages):
     @property
     def opening(self) -> Observation | None:
         """What was shown before the first turn."""
-        return next((step.observation for step in self._trajectory.steps if step.turn == 0), None)
+        return self._trajectory.opening
 
     @property
     def history(self) -> tuple[tuple[PolicyTurn, Observation], ...]:
         """The turns with their observations."""
-        return tuple((turn_of(step), step.observation) for step in self._steps)
+        return tuple((step.policy_turn, step.observation) for step in self._steps)
 
     @property
     def memory(self) -> WorkingMemory:
@@ -63,15 +63,3 @@ class StoredView(ShownPages):
         opening = self.opening.shown if self.opening is not None else ()
         later = (page for step in self._steps for page in step.observation.shown)
         return tuple(dict.fromkeys((*opening, *later)))
-
-
-def turn_of(step: Step) -> PolicyTurn:
-    """The generation that a step records."""
-    return PolicyTurn(
-        action=step.action,
-        thought=step.thought,
-        notes=step.notes,
-        model_text=step.model_text,
-        usage=step.usage,
-        problem="" if step.action is not None else step.invalid or "",
-    )
