@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import combinations
-from math import isclose, log
+from math import fsum, isclose, log
 
 from looseleaf.lab.grounding.claims import Claims
 from looseleaf.lab.grounding.mentions import SCALE_FACTORS, Mention, any_same, same_number
@@ -225,7 +225,7 @@ def _telling(count: int, total: int) -> float:
 
 
 def _covered(context: frozenset[str], place: Place, weights: Weights) -> float:
-    return sum(weights.get(word, 0.0) for word in context & place.near)
+    return fsum(weights.get(word, 0.0) for word in context & place.near)
 
 
 def _beats(rival: Place, own: Place, context: frozenset[str], weights: Weights, margin: float) -> bool:
@@ -239,7 +239,7 @@ def _beats(rival: Place, own: Place, context: frozenset[str], weights: Weights, 
         for_own = context & own.near - rival.near - rival.around
     if not for_rival:
         return False
-    gain, loss = (sum(weights.get(word, 0.0) for word in words) for words in (for_rival, for_own))
+    gain, loss = (fsum(weights.get(word, 0.0) for word in words) for words in (for_rival, for_own))
     return gain - loss >= margin
 
 
@@ -264,8 +264,8 @@ def _between_cells(
 
 def _holds_most(rival: Place, context: frozenset[str], weights: Weights) -> bool:
     known = {word: weights[word] for word in context if word in weights}
-    held = sum(weight for word, weight in known.items() if word in rival.near)
-    return held >= LEAST_COVERED * sum(known.values())
+    held = fsum(weight for word, weight in known.items() if word in rival.near)
+    return held >= LEAST_COVERED * fsum(known.values())
 
 
 def _parallel_rival(claims: Claims, found: Sequence[Place], others: Sequence[Place]) -> Place | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
-from math import log
+from math import fsum, log
 
 from looseleaf.lab.grounding.mentions import Mention, any_same, mentions_in
 from looseleaf.models.extractive.words import stem, stems, tokens
@@ -87,9 +87,9 @@ class PageIndex:
     def support(self, page: int, words: Iterable[str]) -> float:
         """Share of some stems that a page holds, the telling ones weighing more; 0 where the document has none."""
         weights = {word: self.rarity(word) for word in words}
-        total = sum(weights.values())
+        total = fsum(weights.values())
         return (
-            sum(weight for word, weight in weights.items() if word in self.stems(page)) / total
+            fsum(weight for word, weight in weights.items() if word in self.stems(page)) / total
             if total
             else 0.0
         )

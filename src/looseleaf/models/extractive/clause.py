@@ -140,7 +140,7 @@ def _stretch(pool: Pool, text: str) -> tuple[int, int, float] | None:
             first, seen = index, set()
         seen |= hit
         last = index
-        weight = sum(pool.weights[root] for root in seen)
+        weight = pool.weight(seen)
         if best is None or weight > best[0]:
             best = (weight, first, last)
     if best is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from math import fsum
 from typing import Final
 
 from looseleaf.models.extractive.candidate import Passage
@@ -117,7 +118,11 @@ class Pool:
         titled = self.roots(title) - here
         near = self.roots(context) - here - titled
         shares = ((here, 1.0), (titled, TITLE_SHARE), (near, CONTEXT_SHARE))
-        return sum(share * sum(self.weights[root] for root in some) for some, share in shares) / self.total
+        return sum(share * self.weight(some) for some, share in shares) / self.total
+
+    def weight(self, roots: Iterable[str]) -> float:
+        """Weight of some question terms together; exactly rounded, since the order of a set differs between processes."""
+        return fsum(self.weights.get(root, 0.0) for root in roots)
 
     def roots(self, stems: Iterable[str]) -> set[str]:
         """The question terms among some stems, abbreviations and misspellings included."""
@@ -212,7 +217,7 @@ class Pool:
     ) -> float:
         """Share of the question's weight in some evidence, what it need not repeat left out of the question."""
         here = set(stems)
-        unsaid = sum(self.weights.get(root, 0.0) for root in implied - self.roots(here))
+        unsaid = self.weight(implied - self.roots(here))
         if not unsaid or self.total - unsaid < LEAST_LEFT:
             return self.coverage(here, context)
         return min(IMPLIED * self.coverage(here, context) * self.total / (self.total - unsaid), 1.0)
