@@ -15,7 +15,10 @@ from looseleaf.models.extractive.candidate import Passage
 from looseleaf.models.extractive.pool import Pool
 from looseleaf.models.extractive.query import analyse
 
-question = "Which five key categories of shoes did the Brennick company focus its 2021 product offerings on, as Table 3 says?"
+question = (
+    "Which five key categories of shoes did the Brennick company focus its 2021 product offerings on, "
+    "as Table 3 says?"
+)
 pool = Pool(analyse(question), [Passage(1, question)])
 pool.weights = {root: 0.1 + 0.07 * index for index, root in enumerate(pool.weights)}
 print(repr(pool.coverage(pool.weights)), len(pool.weights))

@@ -121,7 +121,7 @@ class Pool:
         return sum(share * self.weight(some) for some, share in shares) / self.total
 
     def weight(self, roots: Iterable[str]) -> float:
-        """Weight of some question terms together; exactly rounded, since the order of a set differs between processes."""
+        """Weight of some question terms together; exactly rounded, since sets have another order in each process."""
         return fsum(self.weights.get(root, 0.0) for root in roots)
 
     def roots(self, stems: Iterable[str]) -> set[str]:
